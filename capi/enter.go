@@ -1,0 +1,66 @@
+// Package main is libtensor.so: handles, errors and the one door through which C enters the engine.
+package main
+
+// #include "handle.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+func main() {}
+
+// lt_enter runs one call. Every export passes through it, so that no panic of the engine, in this goroutine or in a
+// worker's, leaves through C.
+//
+//export lt_enter
+func lt_enter(c *C.lt_frame) (code C.int32_t) {
+	defer func() {
+		if v := recover(); v != nil {
+			code = fail(panicked(v))
+		}
+	}()
+	drain()
+	f := frame{c: c}
+	if c.number != 0 {
+		t, err := tensor.Number(f.scalar(int(c.number) - 1))
+		if err != nil {
+			return fail(err)
+		}
+		defer t.Release()
+		f.number = t
+	}
+	if err := calls[c.op](f); err != nil {
+		return fail(err)
+	}
+	return C.TENSOR_OK
+}
+
+// lt_drain releases freed handles without waiting for the next call.
+//
+//export lt_drain
+func lt_drain() { drain() }
+
+func panicked(v any) error {
+	if p, ok := v.(*parallel.Panic); ok {
+		v = p.Value
+	}
+	return &status.Error{Code: status.Internal, Msg: fmt.Sprintf("internal error: %v; please report this", v)}
+}
+
+func fail(err error) C.int32_t {
+	code := status.Internal
+	var e *status.Error
+	if errors.As(err, &e) {
+		code = e.Code
+	}
+	message := append([]byte(err.Error()), 0)
+	C.lt_fail(C.int32_t(code), (*C.char)(unsafe.Pointer(&message[0])))
+	return C.int32_t(code)
+}

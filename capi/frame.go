@@ -1,0 +1,299 @@
+package main
+
+// #include "handle.h"
+// #include <stdlib.h>
+// #include <string.h>
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/random"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// frame gives generated calls their arguments and takes their results.
+type frame struct {
+	c      *C.lt_frame
+	number *tensor.Tensor // stands for the operand that was given as a number
+}
+
+func (f frame) value(i int) *C.lt_value {
+	return (*C.lt_value)(unsafe.Add(unsafe.Pointer(f.c.args), uintptr(i)*C.sizeof_lt_value))
+}
+
+func at[T any](v *C.lt_value) T { return *(*T)(unsafe.Pointer(v)) }
+
+func (f frame) tensor(i int) *tensor.Tensor { return of(at[*C.lt_slot](f.value(i))).tensor }
+
+func (f frame) tensorOptional(i int) *tensor.Tensor {
+	if s := at[*C.lt_slot](f.value(i)); s != nil {
+		return of(s).tensor
+	}
+	return nil
+}
+
+// operand is an argument that may have been given as a number.
+func (f frame) operand(i int) *tensor.Tensor {
+	if int(f.c.number) == i+1 {
+		return f.number
+	}
+	return f.tensor(i)
+}
+
+func (f frame) refresh(i int) { describe(of(at[*C.lt_slot](f.value(i)))) }
+
+type list struct {
+	data   unsafe.Pointer
+	length int64
+}
+
+func (f frame) tensors(i int) []*tensor.Tensor {
+	l := at[list](f.value(i))
+	out := make([]*tensor.Tensor, l.length)
+	for k, h := range unsafe.Slice((*unsafe.Pointer)(l.data), l.length) {
+		if h != nil {
+			out[k] = slotOf(h).tensor
+		}
+	}
+	return out
+}
+
+func (f frame) storage(i int) *storage.Storage { return of(at[*C.lt_slot](f.value(i))).storage }
+
+func (f frame) generatorOptional(i int) *random.Generator {
+	if s := at[*C.lt_slot](f.value(i)); s != nil {
+		return of(s).generator
+	}
+	return nil
+}
+
+func (f frame) generator(i int) *random.Generator { return of(at[*C.lt_slot](f.value(i))).generator }
+
+func (f frame) scalar(i int) dtype.Scalar { return readScalar(unsafe.Pointer(f.value(i))) }
+
+func readScalar(p unsafe.Pointer) dtype.Scalar {
+	c := (*C.tensor_scalar)(p)
+	s := dtype.Scalar{Kind: dtype.Kind(c.kind)}
+	switch s.Kind {
+	case dtype.KindBool, dtype.KindInt:
+		s.I = *(*int64)(unsafe.Pointer(&c.value))
+	case dtype.KindFloat:
+		s.F = *(*float64)(unsafe.Pointer(&c.value))
+	case dtype.KindComplex:
+		parts := *(*[2]float64)(unsafe.Pointer(&c.value))
+		s.F, s.Im = parts[0], parts[1]
+	default:
+		s.Kind = dtype.KindNone
+	}
+	return s
+}
+
+func (f frame) int(i int) int64 { return at[int64](f.value(i)) }
+
+func (f frame) intOptional(i int) ops.Int { return ops.Int(at[int64](f.value(i))) }
+
+func (f frame) bool(i int) bool { return at[int64](f.value(i)) != 0 }
+
+func (f frame) boolOptional(i int) ops.Bool { return ops.Bool(at[int64](f.value(i))) }
+
+func (f frame) float(i int) float64 { return at[float64](f.value(i)) }
+
+func (f frame) floatOptional(i int) *float64 { return at[*float64](f.value(i)) }
+
+// ints views the caller's memory: engine functions copy what they keep. An absent list is nil, an empty one is not.
+func (f frame) ints(i int) []int64 {
+	l := at[list](f.value(i))
+	if l.data == nil {
+		if l.length == 0 {
+			return nil
+		}
+		return []int64{}
+	}
+	return unsafe.Slice((*int64)(l.data), l.length)
+}
+
+func (f frame) floats(i int) []float64 {
+	l := at[list](f.value(i))
+	return unsafe.Slice((*float64)(l.data), l.length)
+}
+
+func (f frame) scalars(i int) []dtype.Scalar {
+	l := at[list](f.value(i))
+	out := make([]dtype.Scalar, l.length)
+	for k := range out {
+		out[k] = readScalar(unsafe.Add(l.data, uintptr(k)*C.sizeof_tensor_scalar))
+	}
+	return out
+}
+
+func (f frame) str(i int) string { return C.GoString(at[*C.char](f.value(i))) }
+
+func (f frame) strOptional(i int) string {
+	if p := at[*C.char](f.value(i)); p != nil {
+		return C.GoString(p)
+	}
+	return ""
+}
+
+func (f frame) pointer(i int) unsafe.Pointer { return at[unsafe.Pointer](f.value(i)) }
+
+func (f frame) dtype(i int) dtype.DType { return dtype.DType(at[int64](f.value(i))) }
+
+func (f frame) layout(i int) tensor.Layout { return tensor.Layout(at[int64](f.value(i))) }
+
+func (f frame) format(i int) shape.MemoryFormat { return shape.MemoryFormat(at[int64](f.value(i))) }
+
+func (f frame) device(i int) device.Device {
+	d := at[C.tensor_device](f.value(i))
+	return device.Device{Type: device.Type(d._type), Index: int16(d.index)}
+}
+
+func (f frame) index(i int) []ops.IndexItem {
+	l := at[list](f.value(i))
+	out := make([]ops.IndexItem, l.length)
+	for k, item := range unsafe.Slice((*C.tensor_index)(l.data), l.length) {
+		out[k] = ops.IndexItem{Kind: ops.IndexKind(item.kind), Start: int64(item.start), Stop: int64(item.stop), Step: int64(item.step)}
+		if item.kind == C.TENSOR_INDEX_TENSOR {
+			out[k].Tensor = slotOf(unsafe.Pointer(item.tensor)).tensor
+		}
+	}
+	return out
+}
+
+// out is the tensor that result i goes to: nil in a functional call, self in place.
+func (f frame) out(i int) *tensor.Tensor {
+	switch f.c.mode {
+	case C.LT_INPLACE:
+		return f.tensor(0)
+	case C.LT_OUT:
+		return of(f.c.out[i]).tensor
+	}
+	return nil
+}
+
+// setTensors hands results over, or refreshes the metadata of those that were written in place.
+func (f frame) setTensors(err error, results ...*tensor.Tensor) error {
+	if err != nil {
+		return err
+	}
+	for i, t := range results {
+		switch f.c.mode {
+		case C.LT_INPLACE:
+			describe(of(at[*C.lt_slot](f.value(0))))
+		case C.LT_OUT:
+			describe(of(f.c.out[i]))
+		default:
+			s, err := newTensor(t)
+			if err != nil {
+				return err
+			}
+			*(*unsafe.Pointer)(unsafe.Pointer(&f.c.results[i])) = C.lt_address(s)
+		}
+	}
+	return nil
+}
+
+func (f frame) result(i int) unsafe.Pointer { return unsafe.Pointer(&f.c.results[i]) }
+
+func (f frame) setList(err error, tensors []*tensor.Tensor) error {
+	if err != nil {
+		return err
+	}
+	n := len(tensors)
+	array := C.malloc(C.size_t(max(n, 1) * 8))
+	handles := unsafe.Slice((*unsafe.Pointer)(array), n)
+	for i, t := range tensors {
+		s, err := newTensor(t)
+		if err != nil {
+			C.tensor_list_free((**C.tensor_t)(array), C.int64_t(i))
+			for _, rest := range tensors[i+1:] {
+				rest.Release()
+			}
+			return err
+		}
+		handles[i] = C.lt_address(s)
+	}
+	*(*list)(f.result(0)) = list{array, int64(n)}
+	return nil
+}
+
+func (f frame) setStorage(err error, s *storage.Storage) error {
+	if err != nil {
+		return err
+	}
+	h, err := newStorage(s)
+	if err != nil {
+		return err
+	}
+	*(*unsafe.Pointer)(f.result(0)) = C.lt_address(h)
+	return nil
+}
+
+func (f frame) setGenerator(err error, g *random.Generator) error {
+	if err != nil {
+		return err
+	}
+	h, err := newGenerator(g)
+	if err != nil {
+		return err
+	}
+	*(*unsafe.Pointer)(f.result(0)) = C.lt_address(h)
+	return nil
+}
+
+func (f frame) setScalar(err error, s dtype.Scalar) error {
+	c := C.tensor_scalar{kind: C.int32_t(s.Kind)}
+	switch s.Kind {
+	case dtype.KindBool, dtype.KindInt:
+		*(*int64)(unsafe.Pointer(&c.value)) = s.I
+	default:
+		*(*[2]float64)(unsafe.Pointer(&c.value)) = [2]float64{s.F, s.Im}
+	}
+	*(*C.tensor_scalar)(f.result(0)) = c
+	return err
+}
+
+func (f frame) setInt(err error, v ...int64) error {
+	for i := range v {
+		*(*int64)(f.result(i)) = v[i]
+	}
+	return err
+}
+
+func (f frame) setBool(err error, v bool) error {
+	n := int64(0)
+	if v {
+		n = 1
+	}
+	return f.setInt(err, n)
+}
+
+func (f frame) setFloat(err error, v float64) error {
+	*(*float64)(f.result(0)) = v
+	return err
+}
+
+func (f frame) setDtype(err error, d dtype.DType) error { return f.setInt(err, int64(d)) }
+
+func (f frame) setStr(err error, s string) error {
+	if err == nil {
+		*(**C.char)(f.result(0)) = C.CString(s)
+	}
+	return err
+}
+
+func (f frame) setPointer(err error, p unsafe.Pointer) error {
+	*(*unsafe.Pointer)(f.result(0)) = p
+	return err
+}
+
+func (f frame) setDevice(err error, d device.Device) error {
+	*(*C.tensor_device)(f.result(0)) = C.tensor_device{_type: C.int32_t(d.Type), index: C.int32_t(d.Index)}
+	return err
+}

@@ -1,0 +1,230 @@
+#define _GNU_SOURCE
+#include "handle.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "_cgo_export.h"
+
+_Static_assert(sizeof(lt_slot) <= LT_SLOT_BYTES, "slots are spaced LT_SLOT_BYTES apart");
+
+#define LT_MAX_SLOTS ((int64_t)1 << 24)
+#define LT_DRAIN_AT 64  // freed handles that may wait for the next call
+
+static char *region;
+static _Atomic int64_t usable;
+static _Atomic(lt_slot *) freed;
+static _Atomic int64_t waiting, live;
+static _Atomic int forked;
+static _Thread_local char last_error[4096];
+
+static void in_child(void) { forked = 1; }
+
+__attribute__((constructor)) static void start(void) {
+  void *p = mmap(NULL, LT_MAX_SLOTS * LT_SLOT_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p != MAP_FAILED) region = p;
+  pthread_atfork(NULL, NULL, in_child);
+}
+
+lt_slot *lt_region(void) { return (lt_slot *)region; }
+
+int64_t lt_grow(int64_t slots) {
+  int64_t now = usable;
+  if (!region || now + slots > LT_MAX_SLOTS) return -1;
+  if (mprotect(region + now * LT_SLOT_BYTES, (size_t)(slots * LT_SLOT_BYTES), PROT_READ | PROT_WRITE)) return -1;
+  usable = now + slots;
+  return now + slots;
+}
+
+_Atomic(lt_slot *) *lt_freed(void) { return &freed; }
+_Atomic int64_t *lt_live(void) { return &live; }
+void *lt_address(lt_slot *slot) { return (char *)slot + slot->generation % LT_TAGS * 8; }
+
+void lt_fail(int32_t code, const char *message) {
+  (void)code;
+  snprintf(last_error, sizeof last_error, "%s", message);
+}
+
+static const char *kind_name(int kind) {
+  static const char *const names[] = {"unknown", "tensor", "storage", "generator"};
+  return names[kind >= LT_TENSOR && kind <= LT_GENERATOR ? kind : 0];
+}
+
+// The live slot that a handle names, NULL where it names none; *found is the slot's kind when it is live.
+static lt_slot *find(const void *handle, int *found) {
+  size_t at = (size_t)((const char *)handle - region);
+  *found = 0;
+  if (!region || at >= (size_t)(usable * LT_SLOT_BYTES) || at % 8) return NULL;
+  lt_slot *slot = (lt_slot *)(region + at / LT_SLOT_BYTES * LT_SLOT_BYTES);
+  if (slot->state != LT_LIVE || slot->generation % LT_TAGS != at % LT_SLOT_BYTES / 8) return NULL;
+  *found = slot->kind;
+  return slot;
+}
+
+lt_slot *lt_resolve(const void *handle, int kind, const char *op, const char *argument) {
+  int found;
+  lt_slot *slot = find(handle, &found);
+  if (slot && found == kind) return slot;
+  if (!handle)
+    snprintf(last_error, sizeof last_error, "%s: argument '%s' is NULL; a %s is required", op, argument, kind_name(kind));
+  else if (slot)
+    snprintf(last_error, sizeof last_error, "%s: argument '%s' is a %s; a %s is required", op, argument, kind_name(found),
+             kind_name(kind));
+  else
+    snprintf(last_error, sizeof last_error,
+             "%s: argument '%s' (%p) is not a live %s: it was freed, or never came from this library", op, argument, handle,
+             kind_name(kind));
+  return NULL;
+}
+
+_Bool lt_resolve_optional(const void *handle, int kind, const char *op, const char *argument, lt_slot **slot) {
+  *slot = NULL;
+  return !handle || (*slot = lt_resolve(handle, kind, op, argument)) != NULL;
+}
+
+_Bool lt_check_span(const void *data, int64_t length, const char *op, const char *argument) {
+  if (length >= 0 && (length == 0 || data)) return 1;
+  snprintf(last_error, sizeof last_error, "%s: argument '%s' is a list at %p of length %lld", op, argument, data,
+           (long long)length);
+  return 0;
+}
+
+_Bool lt_check_list(const void *handles, int64_t length, _Bool optional, const char *op, const char *argument) {
+  if (!lt_check_span(handles, length, op, argument)) return 0;
+  const void *const *list = handles;
+  for (int64_t i = 0; i < length; i++) {
+    char name[96];
+    snprintf(name, sizeof name, "%s[%lld]", argument, (long long)i);
+    if (!(optional && !list[i]) && !lt_resolve(list[i], LT_TENSOR, op, name)) return 0;
+  }
+  return 1;
+}
+
+_Bool lt_check_range(int64_t value, int64_t low, int64_t high, const char *op, const char *argument) {
+  if (value >= low && value <= high) return 1;
+  snprintf(last_error, sizeof last_error, "%s: argument '%s' has kind number %lld, which is not one of %lld to %lld", op,
+           argument, (long long)value, (long long)low, (long long)high);
+  return 0;
+}
+
+_Bool lt_check_pointer(const void *pointer, const char *op, const char *argument) {
+  if (pointer) return 1;
+  snprintf(last_error, sizeof last_error, "%s: argument '%s' is NULL", op, argument);
+  return 0;
+}
+
+_Bool lt_check_index(const tensor_index *items, int64_t length, const char *op, const char *argument) {
+  if (!lt_check_span(items, length, op, argument)) return 0;
+  for (int64_t i = 0; i < length; i++) {
+    char name[96];
+    snprintf(name, sizeof name, "%s[%lld]", argument, (long long)i);
+    if (!lt_check_range(items[i].kind, TENSOR_INDEX_INT, TENSOR_INDEX_BOOL, op, name)) return 0;
+    if (items[i].kind == TENSOR_INDEX_TENSOR && !lt_resolve(items[i].tensor, LT_TENSOR, op, name)) return 0;
+  }
+  return 1;
+}
+
+tensor_status lt_invoke(lt_frame *frame, const char *op) {
+  if (forked) {
+    snprintf(last_error, sizeof last_error,
+             "%s: libtensor cannot be used in a forked child process; start workers with spawn or exec instead of fork", op);
+    return TENSOR_ERROR_FORKED;
+  }
+  return (tensor_status)lt_enter(frame);
+}
+
+static tensor_status release(void *handle, int kind, const char *op) {
+  if (!handle || forked) return TENSOR_OK;
+  lt_slot *slot = lt_resolve(handle, kind, op, "self");
+  if (!slot) return TENSOR_ERROR_HANDLE;
+  uint32_t expected = LT_LIVE;
+  if (!atomic_compare_exchange_strong(&slot->state, &expected, LT_DEAD)) {
+    snprintf(last_error, sizeof last_error, "%s: argument 'self' (%p) is being freed by another thread", op, handle);
+    return TENSOR_ERROR_HANDLE;
+  }
+  live--;
+  _Bool immediate = slot->immediate;
+  lt_slot *head = freed;
+  do slot->next = head;
+  while (!atomic_compare_exchange_weak(&freed, &head, slot));
+  if (++waiting >= LT_DRAIN_AT || immediate) {
+    waiting = 0;
+    lt_drain();
+  }
+  return TENSOR_OK;
+}
+
+TENSOR_API tensor_status tensor_free(tensor_t *self) { return release(self, LT_TENSOR, "tensor_free"); }
+TENSOR_API tensor_status tensor_storage_free(tensor_storage_t *self) {
+  return release(self, LT_STORAGE, "tensor_storage_free");
+}
+TENSOR_API tensor_status tensor_generator_free(tensor_generator_t *self) {
+  return release(self, LT_GENERATOR, "tensor_generator_free");
+}
+
+TENSOR_API tensor_status tensor_list_free(tensor_t **list, int64_t length) {
+  tensor_status status = TENSOR_OK;
+  if (!list) return status;
+  for (int64_t i = 0; i < length; i++) {
+    tensor_status s = tensor_free(list[i]);
+    if (s) status = s;
+  }
+  free(list);
+  return status;
+}
+
+TENSOR_API void tensor_string_free(char *string) { free(string); }
+TENSOR_API int64_t tensor_live_handles(void) { return live; }
+TENSOR_API const char *tensor_last_error(void) { return last_error; }
+TENSOR_API int32_t tensor_version(void) { return TENSOR_VERSION; }
+
+#define GETTER(name) lt_slot *slot = lt_resolve(self, LT_TENSOR, "tensor_" name, "self")
+
+TENSOR_API int64_t tensor_dim(const tensor_t *self) {
+  GETTER("dim");
+  return slot ? slot->dim : -1;
+}
+TENSOR_API int64_t tensor_numel(const tensor_t *self) {
+  GETTER("numel");
+  return slot ? slot->numel : -1;
+}
+TENSOR_API int64_t tensor_storage_offset(const tensor_t *self) {
+  GETTER("storage_offset");
+  return slot ? slot->offset : -1;
+}
+TENSOR_API const int64_t *tensor_sizes(const tensor_t *self) {
+  GETTER("sizes");
+  return slot ? slot->sizes : NULL;
+}
+TENSOR_API const int64_t *tensor_strides(const tensor_t *self) {
+  GETTER("strides");
+  return slot ? slot->strides : NULL;
+}
+TENSOR_API tensor_dtype tensor_get_dtype(const tensor_t *self) {
+  GETTER("get_dtype");
+  return slot ? (tensor_dtype)slot->dtype : TENSOR_DTYPE_NONE;
+}
+TENSOR_API tensor_device tensor_get_device(const tensor_t *self) {
+  GETTER("get_device");
+  tensor_device d = tensor_device_default();
+  if (slot) d.type = slot->device_type, d.index = slot->device_index;
+  return d;
+}
+TENSOR_API tensor_layout tensor_get_layout(const tensor_t *self) {
+  GETTER("get_layout");
+  return slot ? (tensor_layout)slot->layout : TENSOR_LAYOUT_NONE;
+}
+
+static const struct {
+  const char *name;
+  int64_t size;
+} dtypes[] = {{"bool", 1},    {"uint8", 1},   {"int8", 1},      {"int16", 2},      {"int32", 4},     {"int64", 8},     {"float16", 2},
+              {"bfloat16", 2}, {"float32", 4}, {"float64", 8}, {"complex64", 8}, {"complex128", 16}, {"complex32", 4}, {"bcomplex32", 4}};
+
+static _Bool known(tensor_dtype d) { return d >= 0 && (size_t)d < sizeof dtypes / sizeof *dtypes; }
+TENSOR_API int64_t tensor_dtype_size(tensor_dtype dtype) { return known(dtype) ? dtypes[dtype].size : 0; }
+TENSOR_API const char *tensor_dtype_name(tensor_dtype dtype) { return known(dtype) ? dtypes[dtype].name : "none"; }

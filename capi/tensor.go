@@ -1,0 +1,4 @@
+package main
+
+// #cgo CFLAGS: -O2 -std=c11 -Wall -Wextra -fvisibility=hidden
+import "C"

@@ -1,0 +1,142 @@
+// Package dtype holds libtensor's element types: their sizes, categories, promotion lattice and scalar values.
+package dtype
+
+// DType is the type of a tensor's elements. The numbers are those of tensor_dtype in tensor.h and never change.
+type DType int8
+
+// The element types. Complex32 and BComplex32 are pairs of 16-bit floats: they exist because promotion names them.
+const (
+	None       DType = -1
+	Bool       DType = 0
+	Uint8      DType = 1
+	Int8       DType = 2
+	Int16      DType = 3
+	Int32      DType = 4
+	Int64      DType = 5
+	Float16    DType = 6
+	BFloat16   DType = 7
+	Float32    DType = 8
+	Float64    DType = 9
+	Complex64  DType = 10
+	Complex128 DType = 11
+	Complex32  DType = 12
+	BComplex32 DType = 13
+
+	Count = 14
+)
+
+// Category orders dtypes for promotion: a higher category always wins over a lower one.
+type Category uint8
+
+// The categories, lowest first.
+const (
+	Boolean Category = iota
+	Integral
+	Floating
+	Complex
+)
+
+var table = [Count]struct {
+	name     string
+	size     int64
+	category Category
+}{
+	Bool: {"bool", 1, Boolean}, Uint8: {"uint8", 1, Integral}, Int8: {"int8", 1, Integral},
+	Int16: {"int16", 2, Integral}, Int32: {"int32", 4, Integral}, Int64: {"int64", 8, Integral},
+	Float16: {"float16", 2, Floating}, BFloat16: {"bfloat16", 2, Floating},
+	Float32: {"float32", 4, Floating}, Float64: {"float64", 8, Floating},
+	Complex64: {"complex64", 8, Complex}, Complex128: {"complex128", 16, Complex},
+	Complex32: {"complex32", 4, Complex}, BComplex32: {"bcomplex32", 4, Complex},
+}
+
+// Valid tells whether d names a dtype.
+func (d DType) Valid() bool { return d >= 0 && d < Count }
+
+// String is the dtype's name, such as "float32".
+func (d DType) String() string {
+	if !d.Valid() {
+		return "none"
+	}
+	return table[d].name
+}
+
+// Size is the number of bytes of one element.
+func (d DType) Size() int64 { return table[d].size }
+
+// Category of the dtype.
+func (d DType) Category() Category { return table[d].category }
+
+// IsFloatingPoint is true for the real floating-point dtypes.
+func (d DType) IsFloatingPoint() bool { return table[d].category == Floating }
+
+// IsComplex is true for the complex dtypes.
+func (d DType) IsComplex() bool { return table[d].category == Complex }
+
+// IsIntegral is true for the integer dtypes, bool not among them.
+func (d DType) IsIntegral() bool { return table[d].category == Integral }
+
+// IsReducedFloat is true for the 16-bit floats and their complex pairs, which are computed on in 32 bits.
+func (d DType) IsReducedFloat() bool {
+	return d == Float16 || d == BFloat16 || d == Complex32 || d == BComplex32
+}
+
+// IsSigned is false for bool and uint8 alone.
+func (d DType) IsSigned() bool { return d != Bool && d != Uint8 }
+
+// ToReal is the dtype of the real and imaginary parts of a complex dtype, and d itself otherwise.
+func (d DType) ToReal() DType {
+	switch d {
+	case Complex64:
+		return Float32
+	case Complex128:
+		return Float64
+	case Complex32:
+		return Float16
+	case BComplex32:
+		return BFloat16
+	}
+	return d
+}
+
+// ToComplex is the complex dtype whose parts are d; integers and bool use float32's.
+func (d DType) ToComplex() DType {
+	switch d {
+	case Float64, Complex128:
+		return Complex128
+	case Float16, Complex32:
+		return Complex32
+	case BFloat16, BComplex32:
+		return BComplex32
+	}
+	return Complex64
+}
+
+// Compute is the dtype in which kernels work on d: 16-bit floats widen to 32 bits, everything else stays.
+func (d DType) Compute() DType {
+	switch d {
+	case Float16, BFloat16:
+		return Float32
+	case Complex32, BComplex32:
+		return Complex64
+	}
+	return d
+}
+
+// Parse finds a dtype by its name or one of PyTorch's aliases ("float", "half", "long", ...).
+func Parse(name string) (DType, bool) {
+	if d, ok := byName[name]; ok {
+		return d, true
+	}
+	return None, false
+}
+
+var byName = func() map[string]DType {
+	m := map[string]DType{
+		"float": Float32, "double": Float64, "half": Float16, "short": Int16, "int": Int32, "long": Int64,
+		"chalf": Complex32, "cfloat": Complex64, "cdouble": Complex128,
+	}
+	for d := DType(0); d < Count; d++ {
+		m[d.String()] = d
+	}
+	return m
+}()

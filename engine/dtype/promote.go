@@ -1,0 +1,59 @@
+package dtype
+
+// Promote is the smallest dtype that holds every value of a and b (PyTorch's promote_types).
+func Promote(a, b DType) DType { return lattice[a][b] }
+
+var lattice = func() (t [Count][Count]DType) {
+	for a := DType(0); a < Count; a++ {
+		for b := DType(0); b < Count; b++ {
+			t[a][b] = join(a, b)
+		}
+	}
+	return t
+}()
+
+func join(a, b DType) DType {
+	if a == b {
+		return a
+	}
+	ca, cb := a.Category(), b.Category()
+	if ca < cb {
+		a, b, ca, cb = b, a, cb, ca
+	}
+	switch {
+	case ca == Complex:
+		// A real operand must fit the parts; integers fit any.
+		if cb < Floating {
+			return a
+		}
+		return joinReal(a.ToReal(), b.ToReal()).ToComplex()
+	case ca == Floating && cb == Floating:
+		return joinReal(a, b)
+	case ca == Integral && cb == Integral:
+		return joinIntegral(a, b)
+	}
+	return a
+}
+
+// joinReal joins two floating dtypes; the two 16-bit formats hold each other's values only in 32 bits.
+func joinReal(a, b DType) DType {
+	if a == b {
+		return a
+	}
+	if a.Size() == b.Size() {
+		return Float32
+	}
+	return max(a, b)
+}
+
+// joinIntegral joins two integer dtypes; uint8 and int8 need 16 bits to hold each other.
+func joinIntegral(a, b DType) DType {
+	if a != b && a.Size() == 1 && b.Size() == 1 {
+		return Int16
+	}
+	return max(a, b)
+}
+
+// CanCast tells whether a result of dtype from may be written to an output of dtype to: an output of a lower category
+// (complex, floating, integral, bool) is refused.
+func CanCast(from, to DType) bool { return from.Category() <= to.Category() }

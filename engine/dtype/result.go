@@ -1,0 +1,76 @@
+package dtype
+
+import "sync/atomic"
+
+var defaultDType atomic.Int32
+
+func init() { defaultDType.Store(int32(Float32)) }
+
+// Default is the dtype of float scalars and of factories that are given none (PyTorch's get_default_dtype).
+func Default() DType { return DType(defaultDType.Load()) }
+
+// SetDefault changes Default; it reports false, and changes nothing, unless d is a floating dtype.
+func SetDefault(d DType) bool {
+	if !d.Valid() || !d.IsFloatingPoint() {
+		return false
+	}
+	defaultDType.Store(int32(d))
+	return true
+}
+
+// Rank says how much weight an operand has in promotion.
+type Rank uint8
+
+// An operand with dimensions outweighs a zero-dimensional one, and that outweighs a plain number, of the same category.
+const (
+	Dimensioned Rank = iota
+	ZeroDim
+	Number
+)
+
+// Result gathers operands and gives the dtype they promote to, by PyTorch's three rules:
+// https://pytorch.org/docs/stable/tensor_attributes.html. The zero value is empty.
+type Result struct {
+	joined [3]DType
+	seen   [3]bool
+}
+
+// Add joins an operand of dtype d. Numbers that float or are complex count as the default dtype or its complex.
+func (r *Result) Add(d DType, rank Rank) {
+	if rank == Number {
+		if d.IsFloatingPoint() {
+			d = Default()
+		} else if d.IsComplex() {
+			d = Default().ToComplex()
+		}
+	}
+	if r.seen[rank] {
+		d = Promote(r.joined[rank], d)
+	}
+	r.joined[rank], r.seen[rank] = d, true
+}
+
+// DType is the promoted dtype, None when nothing was added.
+func (r *Result) DType() DType {
+	d := None
+	for rank, seen := range r.seen {
+		if seen {
+			d = higher(d, r.joined[rank])
+		}
+	}
+	return d
+}
+
+// higher lets b, of lower rank, decide only when its category is above a's. A complex b then takes the precision
+// of a floating a.
+func higher(a, b DType) DType {
+	switch {
+	case a == None:
+		return b
+	case b.Category() <= a.Category():
+		return a
+	case a.IsFloatingPoint():
+		return a.ToComplex()
+	}
+	return b
+}

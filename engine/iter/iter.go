@@ -1,0 +1,194 @@
+// Package iter runs kernels over tensors: it reorders and coalesces dimensions until the operands are a few long rows,
+// allocates outputs with PyTorch's strides, refuses outputs that overlap, and splits the work over threads.
+package iter
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Grain is the number of elements below which work is not split.
+const Grain = 1 << 15
+
+var loops = sync.Pool{New: func() any { return new(kernel.Loop) }}
+
+// Params are values that a kernel reads beside its operands, each in 16 bytes.
+type Params [64]byte
+
+// Set writes s as dtype d to the n-th slot.
+func (p *Params) Set(n int, d dtype.DType, s dtype.Scalar) {
+	tensor.Put(unsafe.Pointer(&p[16*n]), d, s)
+}
+
+// Run executes k in dtype compute over operands, of which the first outputs are written. All broadcast to the shape of the
+// first. Their dtypes may differ from those that the kernel computes in.
+func Run(op string, k *kernel.Kernel, compute dtype.DType, outputs int, operands []*tensor.Tensor, params *Params) error {
+	row := k.Row(compute)
+	if row == 0 {
+		return status.NotImplementedf("%s: not implemented for dtype %v", op, compute)
+	}
+	if operands[0].Numel() == 0 {
+		return nil
+	}
+	l := loops.Get().(*kernel.Loop)
+	l.Row = row
+	if params != nil {
+		l.Params = *params
+	}
+	letter := 0
+	for i, t := range operands {
+		if k.Signature[letter] == '=' {
+			letter++
+		}
+		l.Memory[i], l.Compute[i] = t.DType(), operandDType(k.Signature[letter], compute)
+		letter++
+	}
+	arrange(l, outputs, operands)
+	split(l, kernel.Elementwise)
+	loops.Put(l)
+	return nil
+}
+
+// Copy writes src to dst, broadcasting and converting. The two must not overlap.
+func Copy(dst, src *tensor.Tensor) {
+	if dst.Numel() == 0 {
+		return
+	}
+	l := loops.Get().(*kernel.Loop)
+	l.Memory[0], l.Memory[1] = dst.DType(), src.DType()
+	pair := [2]*tensor.Tensor{dst, src}
+	arrange(l, 1, pair[:])
+	split(l, kernel.Copy)
+	loops.Put(l)
+}
+
+// operandDType reads one letter of a kernel's signature.
+func operandDType(letter byte, compute dtype.DType) dtype.DType {
+	switch letter {
+	case 'b':
+		return dtype.Bool
+	case 'i':
+		return dtype.Int32
+	case 'l':
+		return dtype.Int64
+	case 'R':
+		return compute.ToReal()
+	case 'C':
+		return compute.ToComplex()
+	}
+	return compute
+}
+
+// arrange fills in data, sizes and strides: dimensions from the fastest to the slowest, neighbours joined where every
+// operand allows it.
+func arrange(l *kernel.Loop, outputs int, operands []*tensor.Tensor) {
+	l.Outputs, l.Operands = int32(outputs), int32(len(operands))
+	sizes := operands[0].Sizes()
+	flat := true
+	for i, t := range operands {
+		l.Data[i] = uintptr(t.Data())
+		flat = flat && (t.IsContiguous() && t.Numel() == operands[0].Numel() || t.Numel() == 1)
+	}
+	if flat {
+		l.Ndim = 1
+		l.Sizes[0] = operands[0].Numel()
+		for i, t := range operands {
+			l.Strides[i][0] = t.DType().Size()
+			if t.Numel() == 1 {
+				l.Strides[i][0] = 0
+			}
+		}
+		return
+	}
+	ndim := len(sizes)
+	var flatStrides [kernel.MaxOperands * 8]int64
+	buffer := flatStrides[:]
+	if len(operands)*ndim > len(buffer) {
+		buffer = make([]int64, len(operands)*ndim)
+	}
+	var rows [kernel.MaxOperands][]int64
+	for i, t := range operands {
+		rows[i] = buffer[i*ndim : (i+1)*ndim]
+		broadcastStrides(rows[i], t, sizes)
+	}
+	order := shape.Permutation(sizes, rows[:len(operands)]...)
+	n := 0
+	for i := ndim - 1; i >= 0; i-- {
+		d := order[i]
+		if sizes[d] == 1 {
+			continue
+		}
+		if n > 0 && joins(l, rows[:len(operands)], n-1, d) {
+			l.Sizes[n-1] *= sizes[d]
+			continue
+		}
+		l.Sizes[n] = sizes[d]
+		for k := range operands {
+			l.Strides[k][n] = rows[k][d]
+		}
+		n++
+	}
+	if n == 0 {
+		l.Sizes[0] = 1
+		for k := range operands {
+			l.Strides[k][0] = 0
+		}
+		n = 1
+	}
+	l.Ndim = int32(n)
+}
+
+// joins tells whether dimension d continues loop dimension at for every operand.
+func joins(l *kernel.Loop, rows [][]int64, at, d int) bool {
+	for k, row := range rows {
+		if row[d] != l.Strides[k][at]*l.Sizes[at] {
+			return false
+		}
+	}
+	return true
+}
+
+// broadcastStrides writes t's strides in bytes, aligned at the last dimension of sizes, 0 where t is broadcast.
+func broadcastStrides(dst []int64, t *tensor.Tensor, sizes []int64) {
+	shift := len(sizes) - t.Dim()
+	for i := range dst {
+		dst[i] = 0
+		if i >= shift && (t.Sizes()[i-shift] != 1 || sizes[i] == 1) {
+			dst[i] = t.Strides()[i-shift] * t.DType().Size()
+		}
+	}
+}
+
+// split runs l, cut along its longest outer dimension into pieces for several threads where it is large.
+func split(l *kernel.Loop, run func(*kernel.Loop)) {
+	total := int64(1)
+	for _, s := range l.Sizes[:l.Ndim] {
+		total *= s
+	}
+	if total < 2*Grain || parallel.Threads() == 1 {
+		run(l)
+		return
+	}
+	d := int(l.Ndim) - 1
+	for d > 0 && l.Sizes[d] < int64(parallel.Threads()) {
+		d--
+	}
+	n := l.Sizes[d]
+	parallel.For(n, max(Grain*n/total, 1), func(begin, end int64) {
+		piece := loops.Get().(*kernel.Loop)
+		*piece = *l
+		piece.Sizes[d] = end - begin
+		for k := range piece.Operands {
+			piece.Data[k] += uintptr(begin * l.Strides[k][d])
+		}
+		run(piece)
+		loops.Put(piece)
+	})
+}

@@ -1,0 +1,141 @@
+// Package kernel offers the inner loops, which are C++ templates compiled once per CPU tier, and picks the tier when the
+// library is loaded.
+package kernel
+
+// #include "abi.h"
+// #include <stdlib.h>
+//
+// #cgo noescape lt_call
+// #cgo nocallback lt_call
+// static void lt_call(uintptr_t fn, void *args) { ((void (*)(void *))fn)(args); }
+//
+// static int lt_cpu_tier(void) {
+// #if defined(__x86_64__)
+//   __builtin_cpu_init();
+//   int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
+//              __builtin_cpu_supports("f16c");
+//   int avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+//                __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+//                __builtin_cpu_supports("avx512vl");
+//   return avx512 ? 2 : avx2 ? 1 : 0;
+// #else
+//   return 0;
+// #endif
+// }
+import "C"
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+)
+
+// TierVariable forces a CPU tier when it names one that the machine supports.
+const TierVariable = "LIBTENSOR_CPU"
+
+var tierNames = []string{"baseline", "avx2", "avx512"}
+
+var registered = map[string]unsafe.Pointer{}
+
+func register(tier string, units unsafe.Pointer) { registered[tier] = units }
+
+// MaxOperands of an elementwise kernel.
+const MaxOperands = 8
+
+// Loop is one run of an elementwise kernel over strided operands, outputs first, dimension 0 innermost, strides in bytes.
+// It mirrors lt_loop of abi.h.
+type Loop struct {
+	Row                     uintptr
+	Operands, Outputs, Ndim int32
+	Memory, Compute         [MaxOperands]dtype.DType
+	Data                    [MaxOperands]uintptr
+	Sizes                   [64]int64
+	Strides                 [MaxOperands][64]int64
+	Params                  [64]byte
+}
+
+// The two must agree to the byte.
+var _ [unsafe.Sizeof(Loop{}) - C.sizeof_lt_loop]struct{}
+var _ [C.sizeof_lt_loop - unsafe.Sizeof(Loop{})]struct{}
+
+// Kernel is a named kernel: one function per dtype, 0 where there is none.
+type Kernel struct {
+	Name      string
+	Signature string
+	rows      [dtype.Count]uintptr
+}
+
+// Row is the function for dtype d, 0 where the kernel has none.
+func (k *Kernel) Row(d dtype.DType) uintptr { return k.rows[d] }
+
+// Has tells whether the kernel serves dtype d.
+func (k *Kernel) Has(d dtype.DType) bool { return k.rows[d] != 0 }
+
+type table struct {
+	tier        string
+	kernels     map[string]*Kernel
+	elementwise uintptr
+	copy        uintptr
+}
+
+var load = sync.OnceValue(func() *table {
+	best := int(C.lt_cpu_tier())
+	if forced := os.Getenv(TierVariable); forced != "" {
+		for i, name := range tierNames[:best+1] {
+			if name == forced {
+				best = i
+			}
+		}
+	}
+	t := &table{tier: tierNames[best], kernels: map[string]*Kernel{}}
+	units := registered[t.tier]
+	for at := units; ; at = unsafe.Add(at, unsafe.Sizeof(units)) {
+		unit := *(*unsafe.Pointer)(at)
+		if unit == nil {
+			break
+		}
+		for ; ; unit = unsafe.Add(unit, unsafe.Sizeof(C.lt_kernel{})) {
+			entry := (*C.lt_kernel)(unit)
+			if entry.name == nil {
+				break
+			}
+			k := &Kernel{Name: C.GoString(entry.name), Signature: C.GoString(entry.signature)}
+			for d := range k.rows {
+				k.rows[d] = uintptr(entry.rows[d])
+			}
+			t.kernels[k.Name] = k
+		}
+	}
+	t.elementwise = t.kernels["elementwise"].rows[0]
+	t.copy = t.kernels["copy"].rows[0]
+	return t
+})
+
+// Tier names the instructions in use: baseline, avx2 or avx512.
+func Tier() string { return load().tier }
+
+// Get finds a kernel by name. A name that no unit defines is a defect of the caller and panics.
+func Get(name string) *Kernel {
+	k := load().kernels[name]
+	if k == nil {
+		panic(fmt.Sprintf("kernel %q is not defined by any unit of engine/kernel/src", name))
+	}
+	return k
+}
+
+// drivers is set once the tiers, whose files sort before this one, have registered.
+var drivers *table
+
+func init() { drivers = load() }
+
+// Elementwise runs l over its operands.
+func Elementwise(l *Loop) { C.lt_call(C.uintptr_t(drivers.elementwise), unsafe.Pointer(l)) }
+
+// Copy converts operand 1 of l into operand 0.
+func Copy(l *Loop) { C.lt_call(C.uintptr_t(drivers.copy), unsafe.Pointer(l)) }
+
+// Call runs a kernel that takes one argument structure, which must hold no Go pointers.
+func Call(fn uintptr, args unsafe.Pointer) { C.lt_call(C.uintptr_t(fn), args) }

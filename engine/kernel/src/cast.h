@@ -1,0 +1,194 @@
+// Conversions between every pair of dtypes, and strided copies.
+#ifndef LIBTENSOR_KERNEL_CAST_H
+#define LIBTENSOR_KERNEL_CAST_H
+
+#include "prelude.h"
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+
+namespace lt {
+namespace {
+
+LT_INLINE float widen(BFloat16 h) {
+  uint32_t b = (uint32_t)h.bits << 16;
+  float f;
+  memcpy(&f, &b, 4);
+  return f;
+}
+
+LT_INLINE float widen(Float16 h) {
+#ifdef __F16C__
+  return _cvtsh_ss(h.bits);
+#else
+  uint32_t magnitude = (uint32_t)(h.bits & 0x7fff) << 13, sign = (uint32_t)(h.bits & 0x8000) << 16;
+  float f;
+  if (magnitude >= 0x0f800000) {  // infinity and NaN keep their exponent of ones
+    magnitude |= 0x7f800000;
+    memcpy(&f, &magnitude, 4);
+  } else {
+    memcpy(&f, &magnitude, 4);
+    f *= 0x1p112f;  // rebiases the exponent, normalising subnormals on the way
+  }
+  uint32_t b;
+  memcpy(&b, &f, 4);
+  b |= sign;
+  memcpy(&f, &b, 4);
+  return f;
+#endif
+}
+
+LT_INLINE void narrow(float f, BFloat16 *h) {
+  uint32_t b;
+  memcpy(&b, &f, 4);
+  uint32_t rounded = (b + 0x7fff + ((b >> 16) & 1)) >> 16;
+  h->bits = (uint16_t)(f != f ? 0x7fc0 : rounded);
+}
+
+LT_INLINE void narrow(float f, Float16 *h) {
+#ifdef __F16C__
+  h->bits = _cvtss_sh(f, _MM_FROUND_TO_NEAREST_INT);
+#else
+  uint32_t b;
+  memcpy(&b, &f, 4);
+  uint16_t sign = (uint16_t)((b >> 16) & 0x8000);
+  b &= 0x7fffffff;
+  uint32_t out;
+  if (b > 0x7f800000) {
+    out = 0x7e00;
+  } else if (b >= 0x477ff000) {
+    out = 0x7c00;
+  } else if (b < 0x38800000) {  // subnormal: let an addition round at the last place of 2^-24
+    float v;
+    memcpy(&v, &b, 4);
+    v += 0.5f;
+    memcpy(&out, &v, 4);
+    out -= 0x3f000000;
+  } else {
+    out = (b + 0xfff + ((b >> 13) & 1) - 0x38000000) >> 13;
+  }
+  h->bits = (uint16_t)(sign | out);
+#endif
+}
+
+
+template <class From>
+LT_INLINE auto load_value(From v) {
+  if constexpr (Traits<From>::number == 6 || Traits<From>::number == 7) return widen(v);
+  else if constexpr (Traits<From>::number == 12 || Traits<From>::number == 13) return Complex64(widen(v.re), widen(v.im));
+  else if constexpr (kind_of<From> == kBool) return (uint8_t)(v.v != 0);
+  else return v;
+}
+
+template <class To, class V>
+LT_INLINE To store_real(V v) {
+  if constexpr (kind_of<To> == kBool) {
+    return To(v != V(0));
+  } else if constexpr (Traits<To>::number == 6 || Traits<To>::number == 7) {
+    To h;
+    narrow((float)v, &h);
+    return h;
+  } else if constexpr (kind_of<To> == kInteger && sizeof(To) < 4 && (__is_same(V, float) || __is_same(V, double))) {
+    return (To)(int32_t)v;  // through 32 bits, so that negative values wrap
+  } else {
+    return (To)v;
+  }
+}
+
+template <class To, class From>
+LT_INLINE To convert(From from) {
+  auto v = load_value(from);
+  if constexpr (kind_of<From> == kComplex) {
+    if constexpr (kind_of<To> == kComplex) {
+      using R = RealOf<To>;
+      To out;
+      out.re = store_real<R>(v.re);
+      out.im = store_real<R>(v.im);
+      return out;
+    } else if constexpr (kind_of<To> == kBool) {
+      return To(v.re != 0 || v.im != 0);
+    } else {
+      return store_real<To>(v.re);
+    }
+  } else if constexpr (kind_of<To> == kComplex) {
+    using R = RealOf<To>;
+    To out;
+    out.re = store_real<R>(v);
+    out.im = store_real<R>((decltype(v))0);
+    return out;
+  } else {
+    return store_real<To>(v);
+  }
+}
+
+template <class From, class To>
+void cast_row(const char *src, int64_t ss, char *dst, int64_t ds, int64_t n) {
+  if (ss == (int64_t)sizeof(From) && ds == (int64_t)sizeof(To)) {
+    if constexpr (__is_same(From, To)) {
+      memmove(dst, src, (size_t)n * sizeof(To));
+    } else {
+      const From *__restrict s = (const From *)src;
+      To *__restrict d = (To *)dst;
+      for (int64_t i = 0; i < n; i++) d[i] = convert<To>(s[i]);
+    }
+    return;
+  }
+  if (ss == 0 && ds == (int64_t)sizeof(To)) {
+    const To v = convert<To>(*(const From *)src);
+    To *d = (To *)dst;
+    for (int64_t i = 0; i < n; i++) d[i] = v;
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) *(To *)(dst + i * ds) = convert<To>(*(const From *)(src + i * ss));
+}
+
+using CastRow = void (*)(const char *, int64_t, char *, int64_t, int64_t);
+
+template <class From>
+LT_INLINE CastRow cast_to(int to) {
+  switch (to) {
+    case 0: return cast_row<From, Bool>;
+    case 1: return cast_row<From, uint8_t>;
+    case 2: return cast_row<From, int8_t>;
+    case 3: return cast_row<From, int16_t>;
+    case 4: return cast_row<From, int32_t>;
+    case 5: return cast_row<From, int64_t>;
+    case 6: return cast_row<From, Float16>;
+    case 7: return cast_row<From, BFloat16>;
+    case 8: return cast_row<From, float>;
+    case 9: return cast_row<From, double>;
+    case 10: return cast_row<From, Complex64>;
+    case 11: return cast_row<From, Complex128>;
+    case 12: return cast_row<From, Complex32>;
+  }
+  return cast_row<From, BComplex32>;
+}
+
+// The conversion between two dtypes by number.
+CastRow find_cast(int from, int to) {
+  switch (from) {
+    case 0: return cast_to<Bool>(to);
+    case 1: return cast_to<uint8_t>(to);
+    case 2: return cast_to<int8_t>(to);
+    case 3: return cast_to<int16_t>(to);
+    case 4: return cast_to<int32_t>(to);
+    case 5: return cast_to<int64_t>(to);
+    case 6: return cast_to<Float16>(to);
+    case 7: return cast_to<BFloat16>(to);
+    case 8: return cast_to<float>(to);
+    case 9: return cast_to<double>(to);
+    case 10: return cast_to<Complex64>(to);
+    case 11: return cast_to<Complex128>(to);
+    case 12: return cast_to<Complex32>(to);
+  }
+  return cast_to<BComplex32>(to);
+}
+
+constexpr int64_t dtype_size(int d) {
+  constexpr int8_t sizes[LT_DTYPES] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 4, 4};
+  return sizes[d];
+}
+
+}  // namespace
+}  // namespace lt
+#endif

@@ -1,0 +1,128 @@
+// Drives rows over strided operands: direct where every operand already has the row's dtype, through small blocks on the
+// stack where some must be converted, in tiles where operands disagree on which dimension is fast.
+#ifndef LIBTENSOR_KERNEL_ELEMENTWISE_H
+#define LIBTENSOR_KERNEL_ELEMENTWISE_H
+
+#include "cast.h"
+
+namespace lt {
+namespace {
+
+constexpr int64_t kBlock = 512;  // elements converted at a time
+constexpr int64_t kTile = 32;
+
+struct Cursor {
+  char *data[LT_OPERANDS];
+};
+
+// Walks dimensions from..ndim-1 of the loop and calls body(cursor) at every position.
+template <class F>
+LT_INLINE void walk(const lt_loop *l, int from, Cursor at, F body) {
+  int64_t index[LT_DIMS];
+  for (int d = from; d < l->ndim; d++) {
+    if (l->sizes[d] == 0) return;
+    index[d] = 0;
+  }
+  for (;;) {
+    body(at);
+    int d = from;
+    for (; d < l->ndim; d++) {
+      if (++index[d] < l->sizes[d]) {
+        for (int k = 0; k < l->operands; k++) at.data[k] += l->strides[k][d];
+        break;
+      }
+      for (int k = 0; k < l->operands; k++) at.data[k] -= (l->sizes[d] - 1) * l->strides[k][d];
+      index[d] = 0;
+    }
+    if (d == l->ndim) return;
+  }
+}
+
+// Operands disagree when one moves along a cache line in dimension 0 and another in dimension 1.
+LT_INLINE bool wants_tiles(const lt_loop *l) {
+  if (l->ndim < 2 || l->sizes[0] < kTile || l->sizes[1] < kTile) return false;
+  for (int k = 0; k < l->operands; k++)
+    if (l->strides[k][1] != 0 && l->strides[k][0] >= 64 && l->strides[k][1] <= 16) return true;
+  return false;
+}
+
+// Calls row(cursor, n) over all rows of dimension 0, tiled where that helps.
+template <class F>
+LT_INLINE void for_rows(const lt_loop *l, Cursor start, F row) {
+  if (!wants_tiles(l)) {
+    if (l->sizes[0] > 0) walk(l, 1, start, [&](const Cursor &at) { row(at, l->sizes[0]); });
+    return;
+  }
+  walk(l, 2, start, [&](const Cursor &plane) {
+    for (int64_t j = 0; j < l->sizes[1]; j += kTile) {
+      int64_t rows = l->sizes[1] - j < kTile ? l->sizes[1] - j : kTile;
+      for (int64_t i = 0; i < l->sizes[0]; i += kTile) {
+        int64_t n = l->sizes[0] - i < kTile ? l->sizes[0] - i : kTile;
+        for (int64_t r = j; r < j + rows; r++) {
+          Cursor at;
+          for (int k = 0; k < l->operands; k++)
+            at.data[k] = plane.data[k] + i * l->strides[k][0] + r * l->strides[k][1];
+          row(at, n);
+        }
+      }
+    }
+  });
+}
+
+void run_elementwise(const lt_loop *l) {
+  const lt_row row = (lt_row)l->row;
+  Cursor start;
+  int64_t strides[LT_OPERANDS];
+  bool convert = false;
+  alignas(64) char numbers[LT_OPERANDS][16];
+  CastRow casts[LT_OPERANDS] = {};
+  for (int k = 0; k < l->operands; k++) {
+    start.data[k] = (char *)l->data[k];
+    strides[k] = l->strides[k][0];
+    if (l->memory[k] == l->compute[k]) continue;
+    bool single = k >= l->outputs;
+    for (int d = 0; d < l->ndim; d++) single = single && l->strides[k][d] == 0;
+    if (single) {  // one value for all elements is converted once
+      find_cast(l->memory[k], l->compute[k])(start.data[k], 0, numbers[k], 16, 1);
+      start.data[k] = numbers[k];
+      continue;
+    }
+    convert = true;
+    casts[k] = k < l->outputs ? find_cast(l->compute[k], l->memory[k]) : find_cast(l->memory[k], l->compute[k]);
+  }
+  if (!convert) {
+    for_rows(l, start, [&](const Cursor &at, int64_t n) { row(at.data, strides, n, l->params); });
+    return;
+  }
+  alignas(64) char blocks[LT_OPERANDS][kBlock * 16];
+  int64_t block_strides[LT_OPERANDS];
+  for (int k = 0; k < l->operands; k++) block_strides[k] = casts[k] ? dtype_size(l->compute[k]) : strides[k];
+  for_rows(l, start, [&](const Cursor &at, int64_t n) {
+    for (int64_t i = 0; i < n; i += kBlock) {
+      int64_t m = n - i < kBlock ? n - i : kBlock;
+      char *data[LT_OPERANDS];
+      for (int k = 0; k < l->operands; k++) {
+        data[k] = at.data[k] + i * strides[k];
+        if (!casts[k]) continue;
+        if (k >= l->outputs) casts[k](data[k], strides[k], blocks[k], block_strides[k], m);
+        data[k] = blocks[k];
+      }
+      row(data, block_strides, m, l->params);
+      for (int k = 0; k < l->outputs; k++)
+        if (casts[k]) casts[k](blocks[k], block_strides[k], at.data[k] + i * strides[k], strides[k], m);
+    }
+  });
+}
+
+void run_copy(const lt_loop *l) {
+  Cursor start;
+  start.data[0] = (char *)l->data[0];
+  start.data[1] = (char *)l->data[1];
+  const CastRow cast = find_cast(l->memory[1], l->memory[0]);
+  const int64_t ds = l->strides[0][0], ss = l->strides[1][0];
+  for_rows(l, start, [&](const Cursor &at, int64_t n) { cast(at.data[1], ss, at.data[0], ds, n); });
+}
+
+}  // namespace
+}  // namespace lt
+#endif

@@ -1,0 +1,113 @@
+// Included first by every kernel source: compiler settings that cgo's flag list does not take, and the element types.
+#ifndef LIBTENSOR_KERNEL_PRELUDE_H
+#define LIBTENSOR_KERNEL_PRELUDE_H
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3,no-math-errno,no-trapping-math,wrapv,fp-contract=off")
+#else
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "../abi.h"
+
+// The table of a unit's kernels, named after unit and tier: lt_arithmetic_avx2.
+#define LT_JOIN(a, b, c) a##b##_##c
+#define LT_SYMBOL(unit, tier) LT_JOIN(lt_, unit, tier)
+#define LT_UNIT(unit) extern "C" const lt_kernel LT_SYMBOL(unit, LT_TIER)[] =
+
+#define LT_INLINE static inline __attribute__((always_inline))
+
+// Everything below src/ lives in an unnamed namespace: the same names are compiled once per tier into one library, and a
+// linker that merged two of them would run AVX-512 code on a machine without it.
+namespace lt {
+namespace {
+
+struct Bool {
+  uint8_t v;
+  Bool() = default;
+  Bool(bool b) : v(b) {}
+  operator bool() const { return v != 0; }
+};
+
+struct Float16 {
+  uint16_t bits;
+};
+struct BFloat16 {
+  uint16_t bits;
+};
+
+template <class T>
+struct Complex {
+  T re, im;
+  Complex() = default;
+  Complex(T r, T i = T(0)) : re(r), im(i) {}
+  friend Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
+  friend Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
+  friend Complex operator*(Complex a, Complex b) {
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  }
+  friend Complex operator-(Complex a) { return {-a.re, -a.im}; }
+  friend bool operator==(Complex a, Complex b) { return a.re == b.re && a.im == b.im; }
+  friend bool operator!=(Complex a, Complex b) { return !(a == b); }
+  // Smith's method: scaling by the larger part keeps the intermediate values in range.
+  friend Complex operator/(Complex a, Complex b) {
+    if (fabs(b.re) >= fabs(b.im)) {
+      if (b.re == 0 && b.im == 0) return {a.re / fabs(b.re), a.im / fabs(b.im)};
+      T r = b.im / b.re, d = b.re + b.im * r;
+      return {(a.re + a.im * r) / d, (a.im - a.re * r) / d};
+    }
+    T r = b.re / b.im, d = b.im + b.re * r;
+    return {(a.re * r + a.im) / d, (a.im * r - a.re) / d};
+  }
+};
+
+using Complex64 = Complex<float>;
+using Complex128 = Complex<double>;
+struct Complex32 {
+  Float16 re, im;
+};
+struct BComplex32 {
+  BFloat16 re, im;
+};
+
+// Traits: the dtype number of a type, its real counterpart, and what kind of number it is.
+enum Kind { kBool, kInteger, kFloating, kComplex };
+
+template <class T>
+struct Traits;
+#define LT_TRAITS(T, NUMBER, REAL, KIND)                \
+  template <>                                           \
+  struct Traits<T> {                                    \
+    static constexpr int number = NUMBER;               \
+    static constexpr Kind kind = KIND;                  \
+    using Real = REAL;                                  \
+  };
+LT_TRAITS(Bool, 0, Bool, kBool)
+LT_TRAITS(uint8_t, 1, uint8_t, kInteger)
+LT_TRAITS(int8_t, 2, int8_t, kInteger)
+LT_TRAITS(int16_t, 3, int16_t, kInteger)
+LT_TRAITS(int32_t, 4, int32_t, kInteger)
+LT_TRAITS(int64_t, 5, int64_t, kInteger)
+LT_TRAITS(Float16, 6, Float16, kFloating)
+LT_TRAITS(BFloat16, 7, BFloat16, kFloating)
+LT_TRAITS(float, 8, float, kFloating)
+LT_TRAITS(double, 9, double, kFloating)
+LT_TRAITS(Complex64, 10, float, kComplex)
+LT_TRAITS(Complex128, 11, double, kComplex)
+LT_TRAITS(Complex32, 12, Float16, kComplex)
+LT_TRAITS(BComplex32, 13, BFloat16, kComplex)
+#undef LT_TRAITS
+
+template <class T>
+constexpr Kind kind_of = Traits<T>::kind;
+template <class T>
+using RealOf = typename Traits<T>::Real;
+
+}  // namespace
+}  // namespace lt
+#endif

@@ -1,0 +1,142 @@
+// exp, exp2, expm1, sigmoid.
+//
+// x = n ln 2 + r with |r| <= ln 2 / 2 and ln 2 in two parts, the first short enough for an exact
+// product (W. J. Cody, W. Waite, Software Manual for the Elementary Functions, 1980); e^r by a
+// minimax polynomial for (e^r - 1 - r) / r^2 (Remez exchange, coefficients rounded one by one);
+// 2^n by the exponent field.
+#ifndef LT_VMATH_EXP_H_
+#define LT_VMATH_EXP_H_
+
+#include "vmath_core.h"
+
+namespace lt {
+namespace {
+
+template <class T>
+struct Ln2;
+template <>
+struct Ln2<float> {
+  static constexpr float inverse = 0x1.715476p0f, hi = 0x1.62e4p-1f, lo = 0x1.7f7d1cp-20f;
+};
+template <>
+struct Ln2<double> {
+  static constexpr double inverse = 0x1.71547652b82fep0;
+  static constexpr double hi = 0x1.62e42fefa38p-1, lo = 0x1.ef35793c7673p-45;
+};
+
+// (e^r - 1 - r) / r^2 for |r| <= ln 2 / 2.
+LT_INLINE Floats exp_tail(Floats r) {
+  return poly(r, 0.5f, 0x1.55548ap-3f, 0x1.555526p-5f, 0x1.123e6p-7f, 0x1.6d0482p-10f);
+}
+LT_INLINE Doubles exp_tail(Doubles r) {
+  return poly(r, 0.5, 0x1.5555555555559p-3, 0x1.555555555555ap-5, 0x1.111111110f67ep-7,
+                0x1.6c16c16c14448p-10, 0x1.a01a01affaf5ap-13, 0x1.a01a01b0bd92dp-16,
+                0x1.71ddf816e0b61p-19, 0x1.27e4c58d52519p-22, 0x1.af5f323e77b38p-26,
+                0x1.1f9587e8d29aep-29);
+}
+// (2^f - 1) / f to 2^-32 for |f| <= 1/2.
+LT_INLINE Doubles exp2_tail_short(Doubles f) {
+  return poly(f, 0x1.62e42fef95ed3p-1, 0x1.ebfbe045fe519p-3, 0x1.c6b08dc5e0209p-5,
+                0x1.3b2a1b67d4bcp-7, 0x1.5d874c7da5bb4p-10, 0x1.4440076126b82p-13,
+                0x1.00dc4c3d33fc1p-16);
+}
+
+// e^(x + x_lo) = (hi + lo) 2^n with hi between 0.7 and 1.42.
+template <class T>
+struct Exponential {
+  Vec<T> hi, lo, n;
+};
+
+template <class T>
+LT_INLINE Exponential<T> exp_parts(Vec<T> x, Vec<T> x_lo = T(0)) {
+  const Vec<T> n = round_small(x * Ln2<T>::inverse);
+  const Vec<T> exact = fma(n, Vec<T>(-Ln2<T>::hi), x);
+  const Vec<T> rest = fma(n, Vec<T>(-Ln2<T>::lo), x_lo);
+  const Vec<T> r = exact + rest;
+  const Two<T> s = fast_two_sum(Vec<T>(T(1)), exact);
+  return {s.hi, fma(r * r, exp_tail(r), s.lo + rest), n};
+}
+
+// 2^x and 2^x - 1 for float results: |x| < 1000.
+LT_INLINE Doubles exp2_short(Doubles x) {
+  const Doubles n = round_small(x), f = x - n;
+  const Doubles p = fma(f, exp2_tail_short(f), Doubles(1.0));
+  return bit_cast<double>(bit_cast<int64_t>(p) + (low_bits(n) << 52));
+}
+LT_INLINE Doubles exp2m1_short(Doubles x) {
+  const Doubles n = round_small(x), f = x - n, s = pow2(n);
+  return fma(s * f, exp2_tail_short(f), s - 1.0);
+}
+
+// x within the bounds; NaN stays NaN.
+template <class T>
+LT_INLINE Vec<T> clamp(Vec<T> x, T lowest, T highest) {
+  return min(Vec<T>(highest), max(Vec<T>(lowest), x));
+}
+
+LT_INLINE Floats vexp(Floats x) {
+  const auto e = exp_parts(clamp(x, -105.0f, 89.0f));
+  return scale(e.hi + e.lo, e.n);
+}
+LT_INLINE Doubles vexp(Doubles x) {
+  const auto e = exp_parts(clamp(x, -746.0, 710.0));
+  return scale(e.hi + e.lo, e.n);
+}
+
+LT_INLINE Floats vexp2(Floats x) {
+  x = clamp(x, -151.0f, 129.0f);
+  const Floats n = round_small(x), r = x - n;
+  const Floats p = poly(r, 1.0f, 0x1.62e43p-1f, 0x1.ebfbd4p-3f, 0x1.c6af9ep-5f,
+                          0x1.3b32cap-7f, 0x1.5ef57ep-10f, 0x1.3e792p-13f);
+  return scale(p, n);
+}
+LT_INLINE Doubles vexp2(Doubles x) {
+  x = clamp(x, -1076.0, 1025.0);
+  const Doubles n = round_small(x), r = x - n;
+  const Two<double> y = two_prod(r, Doubles(0x1.62e42fefa39efp-1));
+  const Doubles y_lo = fma(r, Doubles(0x1.abc9e3b39803fp-56), y.lo);
+  const Two<double> s = fast_two_sum(Doubles(1.0), y.hi);
+  return scale(s.hi + fma(y.hi * y.hi, exp_tail(y.hi), s.lo + y_lo), n);
+}
+
+LT_INLINE Floats vexpm1(Floats x) {
+  x = clamp(x, -30.0f, 90.0f);
+  const Floats y = in_double(x, [](Doubles v) { return exp2m1_short(v * Ln2<double>::inverse); });
+  return copysign(y, x);
+}
+LT_INLINE Doubles vexpm1(Doubles x) {
+  const Doubles v = clamp(x, -50.0, 710.0);
+  const Doubles n = round_small(v * Ln2<double>::inverse);
+  const Doubles exact = fma(n, Doubles(-Ln2<double>::hi), v);
+  const Doubles rest = n * Doubles(-Ln2<double>::lo);
+  const Doubles r = exact + rest;
+  // Half of everything, because 2^1024 is not a number.
+  const Doubles s = pow2(n - 1.0);
+  const Two<double> sum = fast_two_sum(s - 0.5, s * exact);
+  const Doubles y = sum.hi + (sum.lo + s * fma(r * r, exp_tail(r), rest));
+  return copysign(y + y, x);
+}
+
+LT_INLINE Floats vsigmoid(Floats x) {
+  return in_double(clamp(x, -110.0f, 110.0f), [](Doubles v) {
+    return Doubles(1.0) / (exp2_short(v * -Ln2<double>::inverse) + 1.0);
+  });
+}
+LT_INLINE Doubles vsigmoid(Doubles x) {
+  // With e = exp(-|x|): 1 / (1 + e), or e / (1 + e) with the power of two applied last.
+  const auto e = exp_parts(max(Doubles(-746.0), -abs(x)));
+  const Mask<double> negative = x < 0.0;
+  const Two<double> m = fast_two_sum(e.hi, e.lo);
+  const Doubles s = pow2(max(Doubles(-1000.0), e.n));
+  const Two<double> d = fast_two_sum(Doubles(1.0), m.hi * s);
+  const Doubles one = 1.0, zero = 0.0;
+  const Two<double> q = divide(
+      Two<double>{select(negative, m.hi, one), select(negative, m.lo, zero)},
+      Two<double>{d.hi, fma(m.lo, s, d.lo)});
+  return scale(q.hi + q.lo, select(negative, e.n, zero));
+}
+
+}  // namespace
+}  // namespace lt
+
+#endif  // LT_VMATH_EXP_H_

@@ -1,0 +1,60 @@
+// Package ops holds the operators, a file per family. An operator checks its arguments, infers the result's dtype, shape
+// and strides, and runs; for meta tensors it stops before running.
+//
+// Ownership: every returned tensor holds a reference of its own; a temporary is released where it was made. An operator
+// with an out argument makes a new tensor when out is nil and otherwise writes to out, which it returns; passing an input as
+// out is the in-place form.
+package ops
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Int is an optional integer; NoInt is its absence.
+type Int int64
+
+// NoInt is TENSOR_NONE of the C interface.
+const NoInt Int = math.MinInt64
+
+// Or is the value, or def in its absence.
+func (i Int) Or(def int64) int64 {
+	if i == NoInt {
+		return def
+	}
+	return int64(i)
+}
+
+// IsNone tells whether the integer is absent.
+func (i Int) IsNone() bool { return i == NoInt }
+
+// Bool is an optional bool.
+type Bool int8
+
+// The values of Bool.
+const (
+	NoBool Bool = -1
+	False  Bool = 0
+	True   Bool = 1
+)
+
+// IndexKind says what an item of an index does. The numbers are those of tensor_index_kind in tensor.h.
+type IndexKind int32
+
+// The kinds of index items.
+const (
+	IndexInt IndexKind = iota
+	IndexSlice
+	IndexNewAxis
+	IndexEllipsis
+	IndexTensor
+	IndexBool
+)
+
+// IndexItem is one item of an index, as in x[item, item].
+type IndexItem struct {
+	Kind              IndexKind
+	Tensor            *tensor.Tensor
+	Start, Stop, Step int64 // math.MinInt64 where absent
+}

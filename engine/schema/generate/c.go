@@ -1,0 +1,342 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"text/template"
+
+	"github.com/libtensor/libtensor/engine/schema"
+)
+
+// version of the library; the header, the packages and the shared object's name carry it.
+var version = struct{ Major, Minor, Patch int }{0, 1, 0}
+
+//go:embed tensor.h.tmpl
+var headerTemplate string
+
+// sections are the headings of the operator reference, in the order of schema.Categories.
+var sections = map[string]string{
+	"creation": "creation", "random": "random numbers", "copy": "copies and casts", "view": "views", "pointwise": "pointwise",
+	"comparison": "comparison", "reduction": "reductions", "scan": "scans", "index": "indexing", "join": "joining", "sort": "sorting and searching",
+	"matrix": "matrix products", "linalg": "linear algebra", "fft": "Fourier transforms", "special": "special functions", "nn": "neural network functions",
+	"storage": "storages and memory", "query": "queries and settings",
+}
+
+// form is one C function of an operator.
+type form struct {
+	op     *schema.Operator
+	mode   string // function, inplace, out
+	scalar bool   // the last operand is a number
+}
+
+// forms lists an operator's C functions.
+func forms(o *schema.Operator) []form {
+	var out []form
+	operands := o.Operands()
+	add := func(mode string) {
+		out = append(out, form{o, mode, false})
+		if len(operands) > 0 && !(mode == "inplace" && operands[len(operands)-1] == 0) {
+			out = append(out, form{o, mode, true})
+		}
+	}
+	if o.Has("function") || o.Has("method") {
+		add("function")
+	}
+	if o.Has("inplace") {
+		add("inplace")
+	}
+	if o.Has("out") {
+		add("out")
+	}
+	return out
+}
+
+// name of the C function: tensor_add, tensor_add_scalar, tensor_add_, tensor_add_scalar_, tensor_add_out, ...
+func (f form) name() string {
+	name := "tensor_" + f.op.CName()
+	if f.scalar {
+		name += "_scalar"
+	}
+	switch f.mode {
+	case "inplace":
+		name += "_"
+	case "out":
+		name += "_out"
+	}
+	return name
+}
+
+// isScalar tells whether argument i is a number in this form.
+func (f form) isScalar(i int) bool {
+	operands := f.op.Operands()
+	return f.scalar && operands[len(operands)-1] == i
+}
+
+// base is the argument's type in this form: operands are tensors unless the form takes a number.
+func (f form) base(i int) string {
+	b := f.op.Args[i].Type.Base
+	if b != "Operand" {
+		return b
+	}
+	if f.isScalar(i) {
+		return "Scalar"
+	}
+	return "Tensor"
+}
+
+// cParams are the C parameters of an argument.
+func (f form) cParams(i int) []string {
+	a := f.op.Args[i]
+	name := cArgName(a.Name)
+	mutated := a.Mutated || (f.mode == "inplace" && i == 0)
+	if a.Type.List {
+		element := map[string]string{"Tensor": "const tensor_t *const *", "int": "const int64_t *", "float": "const double *", "Scalar": "const tensor_scalar *", "bool": "const bool *"}[f.base(i)]
+		return []string{element + name, "int64_t " + name + "_len"}
+	}
+	switch f.base(i) {
+	case "Index":
+		return []string{"const tensor_index *" + name, "int64_t " + name + "_len"}
+	case "Tensor":
+		if mutated {
+			return []string{"tensor_t *" + name}
+		}
+		return []string{"const tensor_t *" + name}
+	case "Storage":
+		if mutated {
+			return []string{"tensor_storage_t *" + name}
+		}
+		return []string{"const tensor_storage_t *" + name}
+	case "Generator":
+		return []string{"tensor_generator_t *" + name}
+	case "Scalar":
+		return []string{"tensor_scalar " + name}
+	case "int":
+		return []string{"int64_t " + name}
+	case "bool":
+		if a.Type.Optional {
+			return []string{"int32_t " + name}
+		}
+		return []string{"bool " + name}
+	case "float":
+		if a.Type.Optional {
+			return []string{"const double *" + name}
+		}
+		return []string{"double " + name}
+	case "str":
+		return []string{"const char *" + name}
+	case "pointer":
+		return []string{"void *" + name}
+	}
+	return []string{map[string]string{"dtype": "tensor_dtype ", "device": "tensor_device ", "layout": "tensor_layout ", "memory_format": "tensor_memory_format "}[f.base(i)] + name}
+}
+
+// cArgName avoids the reserved words of C and C++.
+func cArgName(name string) string {
+	switch name {
+	case "double", "float", "int", "bool", "default", "signed", "register", "this", "new", "operator":
+		return name + "_"
+	}
+	return name
+}
+
+// resultTypes maps a result's type to the C type that its out parameter points to.
+var resultTypes = map[string]string{
+	"Tensor": "tensor_t *", "Storage": "tensor_storage_t *", "Generator": "tensor_generator_t *", "Scalar": "tensor_scalar ", "int": "int64_t ",
+	"bool": "bool ", "float": "double ", "str": "char *", "dtype": "tensor_dtype ", "device": "tensor_device ", "pointer": "void *",
+}
+
+// returnsResults is false for in-place and out forms, and for operators that return nothing new.
+func (f form) returnsResults() bool { return f.mode == "function" && len(f.op.Returns) > 0 }
+
+func (f form) cSignature() string {
+	var params []string
+	for i := range f.op.Args {
+		params = append(params, f.cParams(i)...)
+	}
+	for _, r := range f.op.Returns {
+		name := cArgName(r.Name)
+		switch {
+		case f.mode == "out":
+			params = append(params, "tensor_t *"+name)
+		case f.mode == "inplace":
+		case r.Type.List:
+			params = append(params, "tensor_t ***"+name, "int64_t *"+name+"_len")
+		default:
+			params = append(params, resultTypes[r.Type.Base]+"*"+name)
+		}
+	}
+	if len(params) == 0 {
+		params = []string{"void"}
+	}
+	return fmt.Sprintf("tensor_status %s(%s)", f.name(), strings.Join(params, ", "))
+}
+
+// declarations is the operator part of the header: a section per category, one comment per operator.
+func declarations(ops []*schema.Operator) string {
+	var b strings.Builder
+	for _, category := range schema.Categories {
+		first := true
+		for _, o := range ops {
+			if o.Category != category {
+				continue
+			}
+			if first {
+				title := sections[category]
+				fmt.Fprintf(&b, "\n// %s %s\n", strings.Repeat("-", 116-len(title)), title)
+				first = false
+			}
+			b.WriteString("\n")
+			for line := range strings.Lines(strings.TrimRight(o.Doc, "\n")) {
+				b.WriteString(strings.TrimRight("// "+strings.TrimRight(line, "\n"), " ") + "\n")
+			}
+			for _, f := range forms(o) {
+				b.WriteString("TENSOR_API " + f.cSignature() + ";\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// cArgument is the code that checks argument i and puts it into the frame.
+func (f form) cArgument(i int) string {
+	a := f.op.Args[i]
+	name, slot := cArgName(a.Name), fmt.Sprintf("a[%d]", i)
+	op := `"` + f.op.ID() + `", "` + a.Name + `"`
+	if a.Type.List {
+		check := fmt.Sprintf("LT_SPAN(%s, %s_len, %s);", name, name, op)
+		if f.base(i) == "Tensor" {
+			check = fmt.Sprintf("LT_LIST(%s, %s_len, %v, %s);", name, name, a.Type.Optional, op)
+		}
+		return fmt.Sprintf("%s %s.list.data = %s, %s.list.length = %s_len;", check, slot, name, slot, name)
+	}
+	handle := func(kind string) string {
+		if a.Type.Optional || f.base(i) == "Generator" && a.Default == "None" {
+			return fmt.Sprintf("LT_OPTIONAL(%s, %s, %s, %s);", slot, name, kind, op)
+		}
+		return fmt.Sprintf("LT_REQUIRED(%s, %s, %s, %s);", slot, name, kind, op)
+	}
+	switch f.base(i) {
+	case "Index":
+		return fmt.Sprintf("LT_INDEX(%s, %s_len, %s); %s.list.data = %s, %s.list.length = %s_len;", name, name, op, slot, name, slot, name)
+	case "Tensor":
+		return handle("LT_TENSOR")
+	case "Storage":
+		return handle("LT_STORAGE")
+	case "Generator":
+		return handle("LT_GENERATOR")
+	case "Scalar":
+		if a.Type.Optional {
+			return fmt.Sprintf("LT_SCALAR(%s, LT_MAYBE, %s); %s.scalar = %s;", name, op, slot, name)
+		}
+		return fmt.Sprintf("LT_SCALAR(%s, LT_MUST, %s); %s.scalar = %s;", name, op, slot, name)
+	case "float":
+		if a.Type.Optional {
+			return fmt.Sprintf("%s.pointer = (void *)%s;", slot, name)
+		}
+		return fmt.Sprintf("%s.f = %s;", slot, name)
+	case "str":
+		if a.Type.Optional {
+			return fmt.Sprintf("%s.text = %s;", slot, name)
+		}
+		return fmt.Sprintf("LT_TEXT(%s, %s); %s.text = %s;", name, op, slot, name)
+	case "pointer":
+		return fmt.Sprintf("%s.pointer = %s;", slot, name)
+	case "device":
+		return fmt.Sprintf("LT_ENUM(%s.type, -1, 2, %s); %s.device = %s;", name, op, slot, name)
+	case "dtype":
+		return fmt.Sprintf("LT_ENUM(%s, -1, 13, %s); %s.i = %s;", name, op, slot, name)
+	case "layout":
+		return fmt.Sprintf("LT_ENUM(%s, -1, 5, %s); %s.i = %s;", name, op, slot, name)
+	case "memory_format":
+		return fmt.Sprintf("LT_ENUM(%s, -1, 3, %s); %s.i = %s;", name, op, slot, name)
+	}
+	return fmt.Sprintf("%s.i = %s;", slot, name)
+}
+
+// cResult is the code that hands result i to the caller.
+func (f form) cResult(i int) (check, store string) {
+	r := f.op.Returns[i]
+	name := cArgName(r.Name)
+	check = fmt.Sprintf("LT_RESULT(%s, \"%s\", \"%s\");", name, f.op.ID(), r.Name)
+	from := fmt.Sprintf("frame.results[%d]", i)
+	if r.Type.List {
+		return check, fmt.Sprintf("*%s = (tensor_t **)%s.list.data, *%s_len = %s.list.length;", name, from, name, from)
+	}
+	field := map[string]string{"Tensor": "pointer", "Storage": "pointer", "Generator": "pointer", "str": "pointer", "pointer": "pointer",
+		"Scalar": "scalar", "float": "f", "device": "device"}[r.Type.Base]
+	if field == "" {
+		field = "i"
+	}
+	cast := ""
+	if field == "pointer" || field == "i" {
+		cast = "(" + strings.TrimSpace(resultTypes[r.Type.Base]) + ")"
+	}
+	return check, fmt.Sprintf("*%s = %s%s.%s;", name, cast, from, field)
+}
+
+// definition is the C function.
+func (f form) definition(id int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "TENSOR_API %s {\n", f.cSignature())
+	var stores []string
+	if f.returnsResults() {
+		for i := range f.op.Returns {
+			check, store := f.cResult(i)
+			b.WriteString("  " + check + "\n")
+			stores = append(stores, store)
+		}
+	}
+	mode := map[string]string{"function": "LT_FUNCTION", "inplace": "LT_INPLACE", "out": "LT_OUT"}[f.mode]
+	fmt.Fprintf(&b, "  lt_value a[%d];\n  lt_frame frame = {.op = %d, .mode = %s, .args = a};\n", max(len(f.op.Args), 1), id, mode)
+	for i := range f.op.Args {
+		b.WriteString("  " + f.cArgument(i) + "\n")
+		if f.isScalar(i) {
+			// The engine sees a zero-dim tensor that counts as a number.
+			fmt.Fprintf(&b, "  frame.number = %d;\n", i+1)
+		}
+	}
+	if f.mode == "out" {
+		for i, r := range f.op.Returns {
+			fmt.Fprintf(&b, "  LT_OUTPUT(frame.out[%d], %s, \"%s\", \"%s\");\n", i, cArgName(r.Name), f.op.ID(), r.Name)
+		}
+	}
+	fmt.Fprintf(&b, "  tensor_status status = lt_invoke(&frame, \"%s\");\n", f.op.ID())
+	if len(stores) > 0 {
+		b.WriteString("  if (status == TENSOR_OK) {\n    " + strings.Join(stores, "\n    ") + "\n  }\n")
+	}
+	b.WriteString("  return status;\n}\n\n")
+	return b.String()
+}
+
+// exportsPerFile keeps the generated C files short enough to compile side by side.
+const exportsPerFile = 120
+
+// generateC writes the header, the exports and the version script.
+func generateC(out *output, ops []*schema.Operator) error {
+	var header strings.Builder
+	t, err := template.New("header").Parse(headerTemplate)
+	if err != nil {
+		return err
+	}
+	data := struct {
+		Major, Minor, Patch int
+		Operators           string
+	}{version.Major, version.Minor, version.Patch, declarations(ops)}
+	if err := t.Execute(&header, data); err != nil {
+		return err
+	}
+	out.write("include/tensor.h", header.String())
+	for start := 0; start < len(ops); start += exportsPerFile {
+		var b strings.Builder
+		b.WriteString(cBanner + "#include \"export.h\"\n\n")
+		for id := start; id < min(start+exportsPerFile, len(ops)); id++ {
+			for _, f := range forms(ops[id]) {
+				b.WriteString(f.definition(id))
+			}
+		}
+		out.write(fmt.Sprintf("capi/gen_exports_%d.c", start/exportsPerFile), b.String())
+	}
+	out.write("capi/gen_calls.go", goCalls(ops))
+	return nil
+}

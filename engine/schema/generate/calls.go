@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/schema"
+)
+
+// goArgument is the expression that reads argument i from the frame.
+func goArgument(o *schema.Operator, i int) string {
+	a := o.Args[i]
+	if a.Type.List {
+		return fmt.Sprintf("f.%s(%d)", map[string]string{"Tensor": "tensors", "int": "ints", "float": "floats", "Scalar": "scalars"}[a.Type.Base], i)
+	}
+	getter := map[string]string{
+		"Tensor": "tensor", "Operand": "operand", "Scalar": "scalar", "int": "int", "float": "float", "bool": "bool", "str": "str", "dtype": "dtype", "device": "device",
+		"layout": "layout", "memory_format": "format", "Generator": "generator", "Index": "index", "Storage": "storage", "pointer": "pointer",
+	}[a.Type.Base]
+	optional := a.Type.Optional
+	switch a.Type.Base {
+	case "Scalar", "dtype", "device", "layout", "memory_format", "pointer", "Operand":
+		optional = false // absence is a value of the type
+	case "Generator":
+		optional = optional || a.Default == "None"
+	}
+	if optional {
+		getter += "Optional"
+	}
+	return fmt.Sprintf("f.%s(%d)", getter, i)
+}
+
+// goCall is the function that runs one operator.
+func goCall(o *schema.Operator) string {
+	var args []string
+	writes := o.Has("out") || o.Has("inplace")
+	if writes {
+		for i := range o.Returns {
+			args = append(args, fmt.Sprintf("f.out(%d)", i))
+		}
+	}
+	for i := range o.Args {
+		args = append(args, goArgument(o, i))
+	}
+	call := fmt.Sprintf("ops.%s(%s)", o.GoName(), strings.Join(args, ", "))
+	if len(o.Returns) == 0 {
+		// Only the arguments marked as mutated change.
+		refresh := ""
+		for i, a := range o.Args {
+			if a.Mutated && a.Type.Base == "Tensor" {
+				refresh += fmt.Sprintf("f.refresh(%d); ", i)
+			}
+		}
+		if refresh == "" {
+			return fmt.Sprintf("func(f frame) error { return %s }", call)
+		}
+		return fmt.Sprintf("func(f frame) error { err := %s; %s return err }", call, refresh)
+	}
+	if o.Returns[0].Type.List {
+		return fmt.Sprintf("func(f frame) error { r, err := %s; return f.setList(err, r) }", call)
+	}
+	setter := map[string]string{"Tensor": "setTensors", "Storage": "setStorage", "Generator": "setGenerator", "Scalar": "setScalar", "int": "setInt", "bool": "setBool",
+		"float": "setFloat", "str": "setStr", "dtype": "setDtype", "pointer": "setPointer", "device": "setDevice"}[o.Returns[0].Type.Base]
+	var names []string
+	for i := range o.Returns {
+		names = append(names, fmt.Sprintf("r%d", i))
+	}
+	results := strings.Join(names, ", ")
+	return fmt.Sprintf("func(f frame) error { %s, err := %s; return f.%s(err, %s) }", results, call, setter, results)
+}
+
+// goCalls is the table through which lt_enter reaches the engine.
+func goCalls(ops []*schema.Operator) string {
+	var b strings.Builder
+	b.WriteString(goBanner + "package main\n\nimport \"github.com/libtensor/libtensor/engine/ops\"\n\n// calls is indexed by lt_frame.op.\nvar calls = [...]func(frame) error{\n")
+	for _, o := range ops {
+		fmt.Fprintf(&b, "\t%s, // %s\n", goCall(o), o.ID())
+	}
+	b.WriteString("}\n")
+	return b.String()
+}

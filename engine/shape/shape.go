@@ -1,0 +1,143 @@
+// Package shape computes with sizes and strides alone: no data, no dtypes. Strides count elements.
+package shape
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+// MaxDims is the largest number of dimensions of a tensor.
+const MaxDims = 64
+
+// Numel is the product of sizes: 1 for no dimensions. Negative sizes and products beyond int64 are refused.
+func Numel(op string, sizes []int64) (int64, error) {
+	n, zero := int64(1), false
+	overflow := false
+	for i, s := range sizes {
+		if s < 0 {
+			return 0, status.Runtimef("%s: size %d of dimension %d is negative in shape %v", op, s, i, sizes)
+		}
+		if s == 0 {
+			zero = true
+			continue
+		}
+		hi, lo := bits.Mul64(uint64(n), uint64(s))
+		if hi != 0 || lo > 1<<63-1 {
+			overflow = true
+			lo = 1
+		}
+		n = int64(lo)
+	}
+	if zero {
+		return 0, nil
+	}
+	if overflow {
+		return 0, status.Runtimef("%s: shape %v has more elements than a 64-bit integer counts", op, sizes)
+	}
+	return n, nil
+}
+
+// Product is Numel for sizes already known to be valid.
+func Product(sizes []int64) int64 {
+	n := int64(1)
+	for _, s := range sizes {
+		n *= s
+	}
+	return n
+}
+
+// WrapDim turns a dimension in [-ndim, ndim) into one in [0, ndim). A zero-dim tensor accepts 0 and -1.
+func WrapDim(op string, dim int64, ndim int) (int, error) {
+	n := int64(max(ndim, 1))
+	if dim < -n || dim >= n {
+		return 0, status.Indexf("%s: dimension out of range (expected to be in range of [%d, %d], but got %d)", op, -n, n-1, dim)
+	}
+	if dim < 0 {
+		dim += n
+	}
+	return int(dim), nil
+}
+
+// WrapDims wraps every dim and refuses repeats. No dims means all of them when emptyIsAll is set.
+func WrapDims(op string, dims []int64, ndim int, emptyIsAll bool) (mask []bool, err error) {
+	mask = make([]bool, max(ndim, 1))
+	if len(dims) == 0 && emptyIsAll {
+		for i := range mask {
+			mask[i] = true
+		}
+	}
+	for _, dim := range dims {
+		d, err := WrapDim(op, dim, ndim)
+		if err != nil {
+			return nil, err
+		}
+		if mask[d] {
+			return nil, status.Runtimef("%s: dim %d appears multiple times in the list of dims %v", op, d, dims)
+		}
+		mask[d] = true
+	}
+	return mask[:ndim], nil
+}
+
+// Broadcast is the shape that a and b broadcast to: aligned at the last dimension, equal or 1.
+func Broadcast(op string, a, b []int64) ([]int64, error) {
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	out := slices.Clone(a)
+	shift := len(a) - len(b)
+	for i, s := range b {
+		switch t := out[i+shift]; {
+		case s == t || s == 1:
+		case t == 1:
+			out[i+shift] = s
+		default:
+			return nil, status.Runtimef("%s: the size of tensor a (%d) must match the size of tensor b (%d) at non-singleton dimension %d; shapes %v and %v do not broadcast",
+				op, t, s, i+shift, a, b)
+		}
+	}
+	return out, nil
+}
+
+// InferSize replaces one -1 in sizes by what makes their product numel, and refuses sizes that do not hold numel elements.
+func InferSize(op string, sizes []int64, numel int64) ([]int64, error) {
+	out := slices.Clone(sizes)
+	unknown := -1
+	known := int64(1)
+	for i, s := range sizes {
+		switch {
+		case s == -1:
+			if unknown >= 0 {
+				return nil, status.Runtimef("%s: only one dimension can be inferred, but shape %v has several -1", op, sizes)
+			}
+			unknown = i
+		case s < 0:
+			return nil, status.Runtimef("%s: invalid size %d for dimension %d in shape %v", op, s, i, sizes)
+		default:
+			hi, lo := bits.Mul64(uint64(known), uint64(s))
+			if hi != 0 || lo > 1<<63-1 {
+				return nil, status.Runtimef("%s: shape %v is invalid for input of size %d", op, sizes, numel)
+			}
+			known = int64(lo)
+		}
+	}
+	if unknown < 0 {
+		if known != numel {
+			return nil, status.Runtimef("%s: shape %v is invalid for input of size %d", op, sizes, numel)
+		}
+		return out, nil
+	}
+	if known == 0 {
+		if numel != 0 {
+			return nil, status.Runtimef("%s: shape %v is invalid for input of size %d", op, sizes, numel)
+		}
+		return nil, status.Runtimef("%s: cannot reshape a tensor of 0 elements into shape %v because the unspecified dimension size -1 can be any value and is ambiguous", op, sizes)
+	}
+	if numel%known != 0 {
+		return nil, status.Runtimef("%s: shape %v is invalid for input of size %d", op, sizes, numel)
+	}
+	out[unknown] = numel / known
+	return out, nil
+}

@@ -1,0 +1,56 @@
+// Package status holds the errors that cross the C boundary: a code, which bindings map to their languages'
+// exceptions, and a message that names the operator, the argument, the values and what would work.
+package status
+
+import "fmt"
+
+// Code classifies an error. The numbers are those of tensor_status in tensor.h and never change.
+type Code int32
+
+// The codes, with the exception of PyTorch's that each stands for.
+const (
+	OK             Code = 0
+	Runtime        Code = 1  // RuntimeError: shapes, dtypes or states that do not fit together
+	Value          Code = 2  // ValueError: an argument out of its range
+	Type           Code = 3  // TypeError: an argument of the wrong kind
+	Index          Code = 4  // IndexError: a dimension or an index out of range
+	NotImplemented Code = 5  // NotImplementedError: no kernel for this dtype, device or layout
+	Memory         Code = 6  // MemoryError: an allocation failed or a limit was reached
+	Handle         Code = 7  // NULL, freed, foreign or wrong-kind handle
+	Forked         Code = 8  // called in a forked child process
+	Internal       Code = 9  // a defect of libtensor itself
+	IO             Code = 10 // OSError: a file could not be read or written
+)
+
+// Error is an error with a code.
+type Error struct {
+	Code Code
+	Msg  string
+}
+
+func (e *Error) Error() string { return e.Msg }
+
+func newf(code Code, format string, args []any) error {
+	return &Error{code, fmt.Sprintf(format, args...)}
+}
+
+// Runtimef makes a Runtime error.
+func Runtimef(format string, args ...any) error { return newf(Runtime, format, args) }
+
+// Valuef makes a Value error.
+func Valuef(format string, args ...any) error { return newf(Value, format, args) }
+
+// Typef makes a Type error.
+func Typef(format string, args ...any) error { return newf(Type, format, args) }
+
+// Indexf makes an Index error.
+func Indexf(format string, args ...any) error { return newf(Index, format, args) }
+
+// NotImplementedf makes a NotImplemented error.
+func NotImplementedf(format string, args ...any) error { return newf(NotImplemented, format, args) }
+
+// Memoryf makes a Memory error.
+func Memoryf(format string, args ...any) error { return newf(Memory, format, args) }
+
+// IOf makes an IO error.
+func IOf(format string, args ...any) error { return newf(IO, format, args) }

@@ -1,0 +1,312 @@
+// Package tensor joins a storage with a dtype and a geometry. Every geometry goes through the checks of this package, so
+// that no view reaches outside its storage, whatever a caller, a file or another library claims.
+package tensor
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/storage"
+)
+
+// Layout is how a tensor's elements are kept. The numbers are those of tensor_layout in tensor.h.
+type Layout int8
+
+// The layouts.
+const (
+	NoLayout Layout = -1
+	Strided  Layout = 0
+	COO      Layout = 1
+	CSR      Layout = 2
+	CSC      Layout = 3
+	BSR      Layout = 4
+	BSC      Layout = 5
+)
+
+// inlineDims is the number of dimensions whose sizes and strides need no allocation of their own.
+const inlineDims = 5
+
+// Tensor is a view of a storage. It holds one reference to the storage, which Release gives up.
+type Tensor struct {
+	storage    *storage.Storage
+	sizes      []int64
+	strides    []int64
+	offset     int64
+	numel      int64
+	dtype      dtype.DType
+	layout     Layout
+	number     bool // stands for a plain number in promotion
+	contiguous bool
+	inline     [2 * inlineDims]int64
+}
+
+// fresh is a tensor allocated together with its storage.
+type fresh struct {
+	Tensor
+	own storage.Storage
+}
+
+// setDims points sizes and strides at inline memory when they fit.
+func (t *Tensor) setDims(n int) {
+	if n <= inlineDims {
+		t.sizes, t.strides = t.inline[:n:n], t.inline[inlineDims:inlineDims+n:inlineDims+n]
+		return
+	}
+	both := make([]int64, 2*n)
+	t.sizes, t.strides = both[:n:n], both[n:]
+}
+
+// Empty makes a contiguous tensor of arbitrary values.
+func Empty(op string, sizes []int64, d dtype.DType, dev device.Device) (*Tensor, error) {
+	return create(op, sizes, nil, d, dev, false)
+}
+
+// Zeros makes a contiguous tensor of zeros.
+func Zeros(op string, sizes []int64, d dtype.DType, dev device.Device) (*Tensor, error) {
+	return create(op, sizes, nil, d, dev, true)
+}
+
+// EmptyStrided makes a tensor with the given strides, which must not be negative, over a storage just large enough.
+func EmptyStrided(op string, sizes, strides []int64, d dtype.DType, dev device.Device) (*Tensor, error) {
+	return create(op, sizes, strides, d, dev, false)
+}
+
+func create(op string, sizes, strides []int64, d dtype.DType, dev device.Device, zero bool) (*Tensor, error) {
+	numel, err := shape.Numel(op, sizes)
+	if err != nil {
+		return nil, err
+	}
+	if len(sizes) > shape.MaxDims {
+		return nil, status.Runtimef("%s: %d dimensions are more than the %d that a tensor can have", op, len(sizes), shape.MaxDims)
+	}
+	f := new(fresh)
+	t := &f.Tensor
+	t.setDims(len(sizes))
+	copy(t.sizes, sizes)
+	t.dtype, t.numel = d, numel
+	reach := numel
+	if strides == nil {
+		shape.Strides(t.strides, sizes)
+		t.contiguous = true
+	} else {
+		if len(strides) != len(sizes) {
+			return nil, status.Runtimef("%s: sizes %v and strides %v must have the same length", op, sizes, strides)
+		}
+		for i, s := range strides {
+			if s < 0 {
+				return nil, status.Runtimef("%s: stride %d of dimension %d is negative in %v", op, s, i, strides)
+			}
+		}
+		copy(t.strides, strides)
+		_, hi, err := shape.Span(op, sizes, strides, 0)
+		if err != nil {
+			return nil, err
+		}
+		reach = hi + 1
+		t.contiguous = shape.IsContiguous(t.sizes, t.strides)
+	}
+	if reach > (1<<62)/d.Size() {
+		return nil, status.Runtimef("%s: shape %v of %v needs more bytes than a 64-bit integer counts", op, sizes, d)
+	}
+	if err := f.own.Init(op, reach*d.Size(), dev, zero); err != nil {
+		return nil, err
+	}
+	t.storage = &f.own
+	return t, nil
+}
+
+// New views s, taking one more reference to it. The geometry is proved to stay inside the storage.
+func New(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, offset int64) (*Tensor, error) {
+	numel, err := checkGeometry(op, s, d, sizes, strides, offset)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tensor{storage: s.Retain(), dtype: d, offset: offset, numel: numel}
+	t.setDims(len(sizes))
+	copy(t.sizes, sizes)
+	copy(t.strides, strides)
+	t.contiguous = shape.IsContiguous(t.sizes, t.strides)
+	return t, nil
+}
+
+func checkGeometry(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, offset int64) (int64, error) {
+	if len(sizes) != len(strides) {
+		return 0, status.Runtimef("%s: sizes %v and strides %v must have the same length", op, sizes, strides)
+	}
+	if len(sizes) > shape.MaxDims {
+		return 0, status.Runtimef("%s: %d dimensions are more than the %d that a tensor can have", op, len(sizes), shape.MaxDims)
+	}
+	numel, err := shape.Numel(op, sizes)
+	if err != nil {
+		return 0, err
+	}
+	if offset < 0 || offset > 1<<62 {
+		return 0, status.Runtimef("%s: storage offset %d is out of range; it must not be negative", op, offset)
+	}
+	for i, stride := range strides {
+		if stride < 0 {
+			return 0, status.Runtimef("%s: stride %d of dimension %d is negative in %v; negative strides are not supported", op, stride, i, strides)
+		}
+	}
+	lo, hi, err := shape.Span(op, sizes, strides, offset)
+	if err != nil {
+		return 0, err
+	}
+	if have := s.Nbytes() / d.Size(); numel > 0 && (lo < 0 || hi >= have) {
+		return 0, status.Runtimef("%s: sizes %v, strides %v and storage offset %d of %v need a storage of %d bytes, but it has %d",
+			op, sizes, strides, offset, d, (hi+1)*d.Size(), s.Nbytes())
+	}
+	return numel, nil
+}
+
+// View is a tensor of the same storage and dtype with another geometry.
+func (t *Tensor) View(op string, sizes, strides []int64, offset int64) (*Tensor, error) {
+	return New(op, t.storage, t.dtype, sizes, strides, offset)
+}
+
+// Set makes t a view of s with a new geometry, giving up the old storage. Nothing changes on an error.
+func (t *Tensor) Set(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, offset int64) error {
+	numel, err := checkGeometry(op, s, d, sizes, strides, offset)
+	if err != nil {
+		return err
+	}
+	sizes, strides = slices.Clone(sizes), slices.Clone(strides)
+	s.Retain()
+	t.storage.Release()
+	t.storage, t.dtype, t.offset, t.numel = s, d, offset, numel
+	t.setDims(len(sizes))
+	copy(t.sizes, sizes)
+	copy(t.strides, strides)
+	t.contiguous = shape.IsContiguous(t.sizes, t.strides)
+	return nil
+}
+
+// SetGeometry changes sizes, strides and offset over the same storage.
+func (t *Tensor) SetGeometry(op string, sizes, strides []int64, offset int64) error {
+	return t.Set(op, t.storage, t.dtype, sizes, strides, offset)
+}
+
+// Resize gives t contiguous strides for sizes, growing its storage where they reach further.
+func (t *Tensor) Resize(op string, sizes []int64) error {
+	return t.ResizeStrided(op, sizes, shape.ContiguousStrides(sizes))
+}
+
+// ResizeStrided is Resize to given strides.
+func (t *Tensor) ResizeStrided(op string, sizes, strides []int64) error {
+	if _, err := shape.Numel(op, sizes); err != nil {
+		return err
+	}
+	_, hi, err := shape.Span(op, sizes, strides, t.offset)
+	if err != nil {
+		return err
+	}
+	if hi >= (1<<62)/t.dtype.Size() {
+		return status.Runtimef("%s: shape %v of %v needs more bytes than a 64-bit integer counts", op, sizes, t.dtype)
+	}
+	if need := (hi + 1) * t.dtype.Size(); need > t.storage.Nbytes() {
+		if err := t.storage.Resize(op, need); err != nil {
+			return err
+		}
+	}
+	return t.SetGeometry(op, sizes, strides, t.offset)
+}
+
+// Alias is another tensor with the same storage and geometry.
+func (t *Tensor) Alias() *Tensor {
+	a := &Tensor{storage: t.storage.Retain(), dtype: t.dtype, offset: t.offset, numel: t.numel, contiguous: t.contiguous, layout: t.layout, number: t.number}
+	a.setDims(len(t.sizes))
+	copy(a.sizes, t.sizes)
+	copy(a.strides, t.strides)
+	return a
+}
+
+// Number makes a zero-dim CPU tensor that counts as a plain number in promotion. It keeps all of the scalar's bits.
+func Number(s dtype.Scalar) (*Tensor, error) {
+	d := dtype.Float64
+	switch s.Kind {
+	case dtype.KindBool:
+		d = dtype.Bool
+	case dtype.KindInt:
+		d = dtype.Int64
+	case dtype.KindComplex:
+		d = dtype.Complex128
+	}
+	t, err := Empty("scalar", nil, d, device.Host)
+	if err != nil {
+		return nil, err
+	}
+	Put(t.Data(), d, s)
+	t.number = true
+	return t, nil
+}
+
+// Release gives up the tensor's reference to its storage. The tensor must not be used afterwards.
+func (t *Tensor) Release() {
+	if t != nil && t.storage != nil {
+		t.storage.Release()
+		t.storage = nil
+	}
+}
+
+// Storage that the tensor views; the reference stays the tensor's.
+func (t *Tensor) Storage() *storage.Storage { return t.storage }
+
+// DType of the elements.
+func (t *Tensor) DType() dtype.DType { return t.dtype }
+
+// Device of the storage.
+func (t *Tensor) Device() device.Device { return t.storage.Device() }
+
+// IsMeta tells whether the tensor has no bytes.
+func (t *Tensor) IsMeta() bool { return t.storage.Device().Type == device.Meta }
+
+// Layout of the tensor.
+func (t *Tensor) Layout() Layout { return t.layout }
+
+// Sizes of the dimensions; not to be changed.
+func (t *Tensor) Sizes() []int64 { return t.sizes }
+
+// Strides in elements; not to be changed.
+func (t *Tensor) Strides() []int64 { return t.strides }
+
+// Dim is the number of dimensions.
+func (t *Tensor) Dim() int { return len(t.sizes) }
+
+// Offset of the first element in its storage, in elements.
+func (t *Tensor) Offset() int64 { return t.offset }
+
+// Numel is the number of elements.
+func (t *Tensor) Numel() int64 { return t.numel }
+
+// IsNumber tells whether the tensor stands for a plain number.
+func (t *Tensor) IsNumber() bool { return t.number }
+
+// Rank is the tensor's weight in promotion.
+func (t *Tensor) Rank() dtype.Rank {
+	switch {
+	case t.number:
+		return dtype.Number
+	case len(t.sizes) == 0:
+		return dtype.ZeroDim
+	}
+	return dtype.Dimensioned
+}
+
+// IsContiguous tells whether the elements lie in row-major order without gaps.
+func (t *Tensor) IsContiguous() bool { return t.contiguous }
+
+// IsFormat tells whether the elements lie in memory format f without gaps.
+func (t *Tensor) IsFormat(f shape.MemoryFormat) bool { return shape.IsFormat(t.sizes, t.strides, f) }
+
+// Data is the address of the first element; nil when there are no bytes.
+func (t *Tensor) Data() unsafe.Pointer {
+	p := t.storage.Data()
+	if p == nil {
+		return nil
+	}
+	return unsafe.Add(p, t.offset*t.dtype.Size())
+}
