@@ -1,0 +1,138 @@
+package random
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+// Bernoulli fills a real span with 1 where a float64 uniform is below p, and 0 elsewhere. p outside [0, 1] is a Runtime
+// error.
+func (g *Generator) Bernoulli(dst Span, p float64) error {
+	if !(p >= 0 && p <= 1) {
+		return status.Runtimef("bernoulli_ expects p to be in [0, 1], but got p=%v", p)
+	}
+	if err := requireReal("bernoulli_", dst.DType); err != nil {
+		return err
+	}
+	g.integers(dst, func(v []int64) {
+		for i := range v {
+			v[i] = indicator(g.engine.float64() < p)
+		}
+	})
+	return nil
+}
+
+// BernoulliEach is Bernoulli with a probability for each element: p is floating-point and as long as dst. Uniforms are
+// float64 for float64 probabilities and float32 otherwise. A probability outside [0, 1] is a Runtime error; nothing is
+// drawn then.
+func (g *Generator) BernoulliEach(dst, p Span) error {
+	if err := requireReal("bernoulli", dst.DType); err != nil {
+		return err
+	}
+	if err := requireFloating("bernoulli", p.DType); err != nil {
+		return err
+	}
+	within := func(x float64) bool { return x >= 0 && x <= 1 }
+	probabilities, err := parameters(p, "bernoulli", "probability in [0, 1]", within)
+	if err != nil {
+		return err
+	}
+	g.integers(dst, func(v []int64) {
+		for i := range v {
+			if p.DType == dtype.Float64 {
+				v[i] = indicator(g.engine.float64() < probabilities[i])
+			} else {
+				v[i] = indicator(float64(g.engine.float32()) < probabilities[i])
+			}
+		}
+		probabilities = probabilities[len(v):]
+	})
+	return nil
+}
+
+// indicator is 1 for true. An integer, for it compiles to no branch.
+func indicator(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// parameters widens a span of distribution parameters and checks each.
+func parameters(s Span, op, want string, valid func(float64) bool) ([]float64, error) {
+	values := make([]float64, s.Len)
+	get(values, s)
+	for i, v := range values {
+		if !valid(v) {
+			return nil, status.Runtimef("%s: expected a %s, but element %d is %v", op, want, i, v)
+		}
+	}
+	return values, nil
+}
+
+// Poisson fills a floating-point span with Poisson counts; rates has its length and dtype. A rate that is not >= 0 is a
+// Runtime error; nothing is drawn then.
+func (g *Generator) Poisson(dst, rates Span) error {
+	if err := requireFloating("poisson", dst.DType); err != nil {
+		return err
+	}
+	lambdas, err := parameters(rates, "poisson", "non-negative rate", func(x float64) bool { return x >= 0 })
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.serial(dst, func(v []float64) {
+		for i := range v {
+			v[i] = g.poisson(lambdas[i])
+		}
+		lambdas = lambdas[len(v):]
+	})
+	return nil
+}
+
+func (g *Generator) poisson(lambda float64) float64 {
+	switch {
+	case lambda >= 10:
+		return g.poissonRejection(lambda)
+	case lambda == 0:
+		return 0
+	}
+	// Knuth: the product of k+1 uniforms falls below exp(-lambda).
+	limit := math.Exp(-lambda)
+	product := g.engine.float64()
+	count := 0.0
+	for product > limit {
+		product *= g.engine.float64()
+		count++
+	}
+	return count
+}
+
+// poissonRejection is PTRS of W. Hörmann, "The transformed rejection method for generating Poisson random variables"
+// (1993). The conversions keep a compiler from fusing products into sums, which would change a comparison's outcome.
+func (g *Generator) poissonRejection(lambda float64) float64 {
+	root, logLambda := math.Sqrt(lambda), math.Log(lambda)
+	b := 0.931 + float64(2.53*root)
+	a := -0.059 + float64(0.02483*b)
+	inverseAlpha := 1.1239 + 1.1328/(b-3.4)
+	vr := 0.9277 - 3.6224/(b-2)
+	for {
+		u := g.engine.float64() - 0.5
+		v := g.engine.float64()
+		us := 0.5 - math.Abs(u)
+		k := math.Floor(float64((2*a/us+b)*u) + lambda + 0.43)
+		if us >= 0.07 && v <= vr {
+			return k
+		}
+		if k < 0 || us < 0.013 && v > us {
+			continue
+		}
+		logGamma, _ := math.Lgamma(k + 1)
+		if math.Log(v)+math.Log(inverseAlpha)-math.Log(a/(us*us)+b) <= float64(k*logLambda)-lambda-logGamma {
+			return k
+		}
+	}
+}

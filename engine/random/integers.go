@@ -1,0 +1,172 @@
+package random
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+// integers fills dst from draw, which writes the next integers of the stream.
+func (g *Generator) integers(dst Span, draw func(v []int64)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i := 0; i < dst.Len; i += len(g.ints) {
+		n := min(len(g.ints), dst.Len-i)
+		draw(g.ints[:n])
+		put(dst.at(i, n), g.ints[:n])
+	}
+}
+
+// RandInt fills a real span with integers of [from, to). For a floating-point dtype the ends move inwards to numbers
+// that it holds. from >= to and ends that the dtype cannot hold are Runtime errors.
+func (g *Generator) RandInt(dst Span, from, to int64) error {
+	if err := requireReal("random_", dst.DType); err != nil {
+		return err
+	}
+	if from >= to {
+		return status.Runtimef("random_ expects 'from' to be less than 'to', but got from=%d >= to=%d", from, to)
+	}
+	if dst.DType.IsFloatingPoint() {
+		low, high := from, to
+		from, to = inwardFrom(dst.DType, from), inwardTo(dst.DType, to)
+		if from >= to {
+			return status.Runtimef("random_: %s holds no integer of [%d, %d)", dst.DType, low, high)
+		}
+	}
+	if err := checkEnds(dst.DType, from, to-1); err != nil {
+		return err
+	}
+	g.ranged(dst, from, uint64(to)-uint64(from))
+	return nil
+}
+
+// RandIntFrom fills a real span with integers from from up to the largest of the dtype, or up to 2^digits for a
+// floating-point dtype. The smallest int64 stands for all 64 bits and needs int64, bfloat16, float32 or float64.
+func (g *Generator) RandIntFrom(dst Span, from int64) error {
+	if err := requireReal("random_", dst.DType); err != nil {
+		return err
+	}
+	if from == math.MinInt64 {
+		return g.wholeRange(dst)
+	}
+	_, last := dtype.IntRange(dst.DType)
+	if dst.DType.IsFloatingPoint() {
+		last = 1 << digits(dst.DType)
+		from = inwardFrom(dst.DType, from)
+	}
+	if from > last {
+		return status.Runtimef("random_: from=%d is beyond %d, the last integer that it draws for %s", from, last, dst.DType)
+	}
+	if err := checkEnds(dst.DType, from, last); err != nil {
+		return err
+	}
+	g.ranged(dst, from, uint64(last)-uint64(from)+1)
+	return nil
+}
+
+// RandIntFull fills a real span as random_() does: integers of [0, max] for an integer dtype, of [0, 2^digits] for a
+// floating-point one, and both bools.
+func (g *Generator) RandIntFull(dst Span) error {
+	if err := requireReal("random_", dst.DType); err != nil {
+		return err
+	}
+	_, last := dtype.IntRange(dst.DType)
+	if dst.DType.IsFloatingPoint() {
+		last = 1 << digits(dst.DType)
+	}
+	if dst.DType == dtype.Int64 || dst.DType == dtype.Float64 {
+		g.integers(dst, func(v []int64) {
+			for i := range v {
+				v[i] = int64(g.engine.uint64() % (uint64(last) + 1))
+			}
+		})
+		return nil
+	}
+	g.integers(dst, func(v []int64) {
+		for i := range v {
+			v[i] = int64(g.engine.uint32() % (uint32(last) + 1))
+		}
+	})
+	return nil
+}
+
+func (g *Generator) wholeRange(dst Span) error {
+	switch dst.DType {
+	case dtype.Int64, dtype.BFloat16, dtype.Float32, dtype.Float64:
+	default:
+		return status.NotImplementedf(
+			"random_ over the range of int64 is not implemented for %s: use int64, bfloat16, float32 or float64", dst.DType)
+	}
+	g.integers(dst, func(v []int64) {
+		for i := range v {
+			v[i] = int64(g.engine.uint64())
+		}
+	})
+	return nil
+}
+
+// wide is the range from which on an integer costs a 64-bit draw, which keeps the skew of the modulo below 1 in 16.
+const wide = 1 << 28
+
+func (g *Generator) ranged(dst Span, from int64, n uint64) {
+	if n >= wide {
+		g.integers(dst, func(v []int64) {
+			for i := range v {
+				v[i] = int64(g.engine.uint64()%n) + from
+			}
+		})
+		return
+	}
+	// x mod n is the high half of (x ceil(2^64/n) mod 2^64) n: D. Lemire et al., "Faster remainder by direct computation"
+	// (2019).
+	inverse := math.MaxUint64/n + 1
+	g.integers(dst, func(v []int64) {
+		for i := range v {
+			high, _ := bits.Mul64(uint64(g.engine.uint32())*inverse, n)
+			v[i] = int64(high) + from
+		}
+	})
+}
+
+func checkEnds(d dtype.DType, from, last int64) error {
+	within := func(v int64) bool {
+		low, high := dtype.IntRange(d)
+		return v >= low && v <= high
+	}
+	if d.IsFloatingPoint() {
+		within = func(v int64) bool { return math.Abs(float64(v)) <= dtype.MaxFinite(d) }
+	}
+	switch {
+	case !within(from):
+		return status.Runtimef("random_: from=%d is out of bounds for %s", from, d)
+	case !within(last):
+		return status.Runtimef("random_: to - 1 = %d is out of bounds for %s", last, d)
+	}
+	return nil
+}
+
+// inwardFrom moves from up when rounding from+1 to the dtype would land below from, and inwardTo moves to down when
+// rounding to-1 would reach it, by one step of the dtype's grid.
+func inwardFrom(d dtype.DType, from int64) int64 {
+	if rounded := int64(round(d, float64(from+1))); rounded < from {
+		return rounded + step(d, from+1)
+	}
+	return from
+}
+
+func inwardTo(d dtype.DType, to int64) int64 {
+	if rounded := int64(round(d, float64(to-1))); rounded >= to {
+		return rounded - step(d, to-1)
+	}
+	return to
+}
+
+func step(d dtype.DType, v int64) int64 {
+	magnitude := uint64(v)
+	if v < 0 {
+		magnitude = -magnitude
+	}
+	return 1 << (bits.Len64(magnitude) - digits(d))
+}

@@ -1,0 +1,145 @@
+package random
+
+// #cgo noescape random_box_muller_f32
+// #cgo nocallback random_box_muller_f32
+// #cgo noescape random_box_muller_f64
+// #cgo nocallback random_box_muller_f64
+// #cgo noescape random_polar
+// #cgo nocallback random_polar
+// #include "transform.h"
+import "C"
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+// block is the number of normals that Box-Muller makes at once: 8 radii and 8 angles.
+const block = 16
+
+// Normal fills a floating-point or complex span with normals of the given mean and standard deviation, as PyTorch
+// fills a contiguous tensor. The parts of a complex element have half the variance each. std < 0 is a Runtime error.
+func (g *Generator) Normal(dst Span, mean, std float64) error {
+	if dst.parts().Len < block {
+		return g.NormalSerial(dst, mean, std)
+	}
+	dst, std, err := normalArguments(dst, std)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch dst.DType {
+	case dtype.Float16, dtype.BFloat16:
+		g.normalHalf(dst, float32(mean), float32(std))
+	case dtype.Float32:
+		v := elements[float32](dst)
+		g.uniform32(v, 0, 1)
+		boxMuller32(v[:len(v)&^(block-1)], float32(mean), float32(std))
+		if len(v)%block != 0 {
+			tail := v[len(v)-block:]
+			g.uniform32(tail, 0, 1)
+			boxMuller32(tail, float32(mean), float32(std))
+		}
+	case dtype.Float64:
+		v := elements[float64](dst)
+		g.uniform64(v, 0, 1)
+		boxMuller64(v[:len(v)&^(block-1)], mean, std)
+		if len(v)%block != 0 {
+			tail := v[len(v)-block:]
+			g.uniform64(tail, 0, 1)
+			boxMuller64(tail, mean, std)
+		}
+	}
+	return nil
+}
+
+// NormalSerial is Normal as PyTorch fills a tensor that is not contiguous: element by element, whatever the length.
+func (g *Generator) NormalSerial(dst Span, mean, std float64) error {
+	dst, std, err := normalArguments(dst, std)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.serial(dst, func(v []float64) { g.normals(v, mean, std) })
+	return nil
+}
+
+func normalArguments(dst Span, std float64) (Span, float64, error) {
+	if !(std >= 0) {
+		return dst, std, status.Runtimef("normal expects std >= 0.0, but found std=%v", std)
+	}
+	if dst.DType.IsComplex() {
+		std /= math.Sqrt2
+	}
+	dst = dst.parts()
+	return dst, std, requireFloating("normal_", dst.DType)
+}
+
+// normals draws pairs of uniforms and keeps the last pair's second normal when v has no place for it.
+func (g *Generator) normals(v []float64, mean, std float64) {
+	z := v
+	if len(z) > 0 && g.spared {
+		z[0], z, g.spared = g.spare, z[1:], false
+	}
+	if odd := len(z) % 2; len(z) > 0 {
+		var last [2]float64
+		g.polar(z[:len(z)-odd])
+		if odd == 1 {
+			g.polar(last[:])
+			z[len(z)-1], g.spare, g.spared = last[0], last[1], true
+		}
+	}
+	affine(v, std, mean)
+}
+
+// affine is v = v scale + shift, fused.
+func affine(v []float64, scale, shift float64) {
+	for i := range v {
+		v[i] = math.FMA(v[i], scale, shift)
+	}
+}
+
+func (g *Generator) polar(pairs []float64) {
+	if len(pairs) == 0 {
+		return
+	}
+	g.uniform64(pairs, 0, 1)
+	C.random_polar((*C.double)(unsafe.SliceData(pairs)), C.int64_t(len(pairs)/2))
+}
+
+// normalHalf works in float32 and, unlike the wider dtypes, draws nothing for the elements that the tail replaces.
+func (g *Generator) normalHalf(dst Span, mean, std float32) {
+	var wide [16 * block]float32
+	fill := func(v []uint16) {
+		for len(v) >= block {
+			w := wide[:min(len(wide), len(v)&^(block-1))]
+			g.uniform32(w, 0, 1)
+			boxMuller32(w, mean, std)
+			encode(v, w, dst.DType)
+			v = v[len(w):]
+		}
+	}
+	v := elements[uint16](dst)
+	fill(v)
+	if len(v)%block != 0 {
+		fill(v[len(v)-block:])
+	}
+}
+
+func boxMuller32(v []float32, mean, std float32) {
+	C.random_box_muller_f32((*C.float)(unsafe.SliceData(v)), C.int64_t(len(v)), C.float(mean), C.float(std))
+}
+
+func boxMuller64(v []float64, mean, std float64) {
+	for len(v) > 0 {
+		w := v[:min(len(v), 64*block)] // stays in cache between the two passes
+		C.random_box_muller_f64((*C.double)(unsafe.SliceData(w)), C.int64_t(len(w)))
+		affine(w, std, mean)
+		v = v[len(w):]
+	}
+}

@@ -1,0 +1,66 @@
+package random
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+// RandPerm fills an integer or floating-point span with a permutation of 0 ... Len-1. A dtype that does not hold Len
+// exactly is a Runtime error.
+func (g *Generator) RandPerm(dst Span) error {
+	d := dst.DType
+	if !d.IsIntegral() && !d.IsFloatingPoint() {
+		return status.NotImplementedf("randperm is not implemented for %s: use an integer or floating-point dtype", d)
+	}
+	_, most := dtype.IntRange(d)
+	if d.IsFloatingPoint() {
+		most = 1<<digits(d) + 1
+	}
+	if int64(dst.Len) > most {
+		return status.Runtimef("randperm: n=%d is too large for %s, which holds integers up to %d", dst.Len, d, most)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch d {
+	case dtype.Uint8:
+		permute(g, elements[uint8](dst), func(i int) uint8 { return uint8(i) })
+	case dtype.Int8:
+		permute(g, elements[int8](dst), func(i int) int8 { return int8(i) })
+	case dtype.Int16:
+		permute(g, elements[int16](dst), func(i int) int16 { return int16(i) })
+	case dtype.Int32:
+		permute(g, elements[int32](dst), func(i int) int32 { return int32(i) })
+	case dtype.Int64:
+		permute(g, elements[int64](dst), func(i int) int64 { return int64(i) })
+	case dtype.Float16:
+		permute(g, elements[uint16](dst), func(i int) uint16 { return dtype.Float16FromFloat32(float32(i)) })
+	case dtype.BFloat16:
+		permute(g, elements[uint16](dst), func(i int) uint16 { return dtype.BFloat16FromFloat32(float32(i)) })
+	case dtype.Float32:
+		permute(g, elements[float32](dst), func(i int) float32 { return float32(i) })
+	case dtype.Float64:
+		permute(g, elements[float64](dst), func(i int) float64 { return float64(i) })
+	}
+	return nil
+}
+
+func permute[T any](g *Generator, v []T, value func(i int) T) {
+	if len(v) >= math.MaxUint32/20 {
+		// 32 bits modulo n would skew noticeably: Fisher-Yates inside out.
+		for i := range v {
+			j := g.engine.uint64() % uint64(i+1)
+			v[i] = v[j]
+			v[j] = value(i)
+		}
+		return
+	}
+	for i := range v {
+		v[i] = value(i)
+	}
+	for i := 0; i < len(v)-1; i++ {
+		j := i + int(g.engine.uint32()%uint32(len(v)-i))
+		v[i], v[j] = v[j], v[i]
+	}
+}

@@ -1,0 +1,439 @@
+package random_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/random"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+// span allocates n zeroed elements.
+func span(d dtype.DType, n int) random.Span {
+	b := make([]float64, int64(n)*d.Size()/8+2)
+	return random.Span{DType: d, Data: unsafe.Pointer(&b[0]), Len: n}
+}
+
+func of(d dtype.DType, values ...float64) random.Span {
+	s := span(d, len(values))
+	for i, v := range values {
+		switch d {
+		case dtype.Float32:
+			at[float32](s)[i] = float32(v)
+		case dtype.Float64:
+			at[float64](s)[i] = v
+		}
+	}
+	return s
+}
+
+func at[T any](s random.Span) []T { return unsafe.Slice((*T)(s.Data), s.Len) }
+
+// read lists a span's elements, the parts of complex ones one after the other.
+func read(s random.Span) []float64 {
+	if s.DType.IsComplex() {
+		return read(random.Span{DType: s.DType.ToReal(), Data: s.Data, Len: 2 * s.Len})
+	}
+	v := make([]float64, s.Len)
+	for i := range v {
+		switch s.DType {
+		case dtype.Bool, dtype.Uint8:
+			v[i] = float64(at[uint8](s)[i])
+		case dtype.Int8:
+			v[i] = float64(at[int8](s)[i])
+		case dtype.Int16:
+			v[i] = float64(at[int16](s)[i])
+		case dtype.Int32:
+			v[i] = float64(at[int32](s)[i])
+		case dtype.Int64:
+			v[i] = float64(at[int64](s)[i])
+		case dtype.Float16:
+			v[i] = float64(dtype.Float16ToFloat32(at[uint16](s)[i]))
+		case dtype.BFloat16:
+			v[i] = float64(dtype.BFloat16ToFloat32(at[uint16](s)[i]))
+		case dtype.Float32:
+			v[i] = float64(at[float32](s)[i])
+		case dtype.Float64:
+			v[i] = at[float64](s)[i]
+		}
+	}
+	return v
+}
+
+// assertStream allows a last-bit difference of another machine's libm, nothing else.
+func assertStream(t *testing.T, want, got []float64) {
+	t.Helper()
+	require.Len(t, got, len(want))
+	for i := range want {
+		assert.InDelta(t, want[i], got[i], 4e-16*math.Abs(want[i]), "element %d", i)
+	}
+}
+
+func load(t *testing.T, file string, into any) {
+	t.Helper()
+	b, err := os.ReadFile("testdata/" + file)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(b, into))
+}
+
+type fill func(g *random.Generator) (random.Span, error)
+
+func filled(d dtype.DType, n int, f func(*random.Generator, random.Span) error) fill {
+	return func(g *random.Generator) (random.Span, error) {
+		s := span(d, n)
+		return s, f(g, s)
+	}
+}
+
+func uniform(from, to float64) func(*random.Generator, random.Span) error {
+	return func(g *random.Generator, s random.Span) error { return g.Uniform(s, from, to) }
+}
+
+func normal(mean, std float64) func(*random.Generator, random.Span) error {
+	return func(g *random.Generator, s random.Span) error { return g.Normal(s, mean, std) }
+}
+
+func integers(from, to int64) func(*random.Generator, random.Span) error {
+	return func(g *random.Generator, s random.Span) error { return g.RandInt(s, from, to) }
+}
+
+func multinomial(samples int, replacement bool) fill {
+	return func(g *random.Generator) (random.Span, error) {
+		s := span(dtype.Int64, samples)
+		return s, g.Multinomial(at[int64](s), of(dtype.Float32, 0.1, 0.2, 0.7), 3, samples, replacement)
+	}
+}
+
+var (
+	rand  = uniform(0, 1)
+	randn = normal(0, 1)
+)
+
+var expressions = map[string][]fill{
+	"torch.rand(5)":                                                         {filled(dtype.Float32, 5, rand)},
+	"torch.rand(20)":                                                        {filled(dtype.Float32, 20, rand)},
+	"torch.rand(5, dtype=torch.float64)":                                    {filled(dtype.Float64, 5, rand)},
+	"torch.rand(5, dtype=torch.float16)":                                    {filled(dtype.Float16, 5, rand)},
+	"torch.rand(5, dtype=torch.bfloat16)":                                   {filled(dtype.BFloat16, 5, rand)},
+	"torch.randn(5)":                                                        {filled(dtype.Float32, 5, randn)},
+	"torch.randn(15)":                                                       {filled(dtype.Float32, 15, randn)},
+	"torch.randn(16)":                                                       {filled(dtype.Float32, 16, randn)},
+	"torch.randn(17)":                                                       {filled(dtype.Float32, 17, randn)},
+	"torch.randn(40)":                                                       {filled(dtype.Float32, 40, randn)},
+	"torch.randn(5, dtype=torch.float64)":                                   {filled(dtype.Float64, 5, randn)},
+	"torch.randn(20, dtype=torch.float64)":                                  {filled(dtype.Float64, 20, randn)},
+	"torch.randn(2, 3, dtype=torch.complex64)":                              {filled(dtype.Complex64, 6, randn)},
+	"torch.randint(0, 10, (8,))":                                            {filled(dtype.Int64, 8, integers(0, 10))},
+	"torch.randint(-3, 3, (8,), dtype=torch.int8)":                          {filled(dtype.Int8, 8, integers(-3, 3))},
+	"torch.randint(0, 2**40, (4,))":                                         {filled(dtype.Int64, 4, integers(0, 1<<40))},
+	"torch.randperm(10)":                                                    {filled(dtype.Int64, 10, (*random.Generator).RandPerm)},
+	"torch.randperm(10, dtype=torch.int32)":                                 {filled(dtype.Int32, 10, (*random.Generator).RandPerm)},
+	"torch.empty(6).uniform_(-1, 1)":                                        {filled(dtype.Float32, 6, uniform(-1, 1))},
+	"torch.empty(6).normal_(2, 3)":                                          {filled(dtype.Float32, 6, normal(2, 3))},
+	"torch.normal(torch.zeros(4), torch.ones(4))":                           {filled(dtype.Float32, 4, randn)},
+	"torch.empty(6, dtype=torch.int64).random_()":                           {filled(dtype.Int64, 6, (*random.Generator).RandIntFull)},
+	"torch.empty(6).random_(0, 100)":                                        {filled(dtype.Float32, 6, integers(0, 100))},
+	"torch.multinomial(torch.tensor([0.1, 0.2, 0.7]), 2)":                   {multinomial(2, false)},
+	"torch.multinomial(torch.tensor([0.1, 0.2, 0.7]), 6, replacement=True)": {multinomial(6, true)},
+	"torch.empty(6).cauchy_()": {filled(dtype.Float32, 6, func(g *random.Generator, s random.Span) error {
+		return g.Cauchy(s, 0, 1)
+	})},
+	"torch.empty(6).log_normal_()": {filled(dtype.Float32, 6, func(g *random.Generator, s random.Span) error {
+		return g.LogNormal(s, 1, 2)
+	})},
+	"torch.empty(6).geometric_(0.3)": {filled(dtype.Float32, 6, func(g *random.Generator, s random.Span) error {
+		return g.Geometric(s, 0.3)
+	})},
+	"torch.empty(8).bernoulli_(0.25)": {filled(dtype.Float32, 8, func(g *random.Generator, s random.Span) error {
+		return g.Bernoulli(s, 0.25)
+	})},
+	"torch.bernoulli(torch.full((8,), 0.5))": {filled(dtype.Float32, 8, func(g *random.Generator, s random.Span) error {
+		return g.BernoulliEach(s, of(dtype.Float32, .5, .5, .5, .5, .5, .5, .5, .5))
+	})},
+	"torch.poisson(torch.tensor([1., 5., 20.]))": {filled(dtype.Float32, 3, func(g *random.Generator, s random.Span) error {
+		return g.Poisson(s, of(dtype.Float32, 1, 5, 20))
+	})},
+	// The transposition happens after the fill.
+	"torch.rand(2, 3).t().contiguous()": {func(g *random.Generator) (random.Span, error) {
+		s, out := span(dtype.Float32, 6), span(dtype.Float32, 6)
+		err := g.Uniform(s, 0, 1)
+		for i, v := range at[float32](s) {
+			at[float32](out)[i%3*2+i/3] = v
+		}
+		return out, err
+	}},
+	"[torch.rand(3), torch.randn(3), torch.rand(2), torch.randn(16), torch.randint(5, (2,))]": {
+		filled(dtype.Float32, 3, rand), filled(dtype.Float32, 3, randn), filled(dtype.Float32, 2, rand),
+		filled(dtype.Float32, 16, randn), filled(dtype.Int64, 2, integers(0, 5)),
+	},
+}
+
+func TestRecordedStreams(t *testing.T) {
+	var rows []struct {
+		Seed   json.Number
+		Expr   string
+		Values [][3]any
+	}
+	load(t, "random.json", &rows)
+	for _, row := range rows {
+		t.Run(row.Seed.String()+" "+row.Expr, func(t *testing.T) {
+			seed, err := strconv.ParseInt(row.Seed.String(), 10, 64)
+			require.NoError(t, err)
+			require.Contains(t, expressions, row.Expr)
+			g := random.New(uint64(seed))
+			for i, f := range expressions[row.Expr] {
+				s, err := f(g)
+				require.NoError(t, err)
+				require.Equal(t, row.Values[i][0], s.DType.String())
+				var want []float64
+				for _, v := range row.Values[i][2].([]any) {
+					if s.DType.IsComplex() {
+						c, err := strconv.ParseComplex(strings.Replace(v.(string), "j", "i", 1), 128)
+						require.NoError(t, err)
+						want = append(want, real(c), imag(c))
+						continue
+					}
+					x, err := strconv.ParseFloat(v.(string), 64)
+					require.NoError(t, err)
+					want = append(want, x)
+				}
+				assertStream(t, want, read(s))
+			}
+		})
+	}
+}
+
+// dtypes.json holds what PyTorch 2.15 draws from seed 7 for every dtype, around the length where Normal changes to
+// blocks, and the 31 bits that it draws next.
+func TestEveryDType(t *testing.T) {
+	var rows []struct {
+		Op, DType string
+		N         int
+		Args      []float64
+		Values    []float64
+		Next      int32
+	}
+	load(t, "dtypes.json", &rows)
+	for _, row := range rows {
+		t.Run(row.Op+" "+row.DType+" "+strconv.Itoa(row.N), func(t *testing.T) {
+			d, ok := dtype.Parse(row.DType)
+			require.True(t, ok)
+			g, s, a := random.New(7), span(d, row.N), row.Args
+			var err error
+			switch row.Op {
+			case "uniform_":
+				err = g.Uniform(s, a[0], a[1])
+			case "normal_":
+				err = g.Normal(s, a[0], a[1])
+			case "exponential_":
+				err = g.Exponential(s, a[0])
+			case "cauchy_":
+				err = g.Cauchy(s, a[0], a[1])
+			case "log_normal_":
+				err = g.LogNormal(s, a[0], a[1])
+			case "geometric_":
+				err = g.Geometric(s, a[0])
+			case "bernoulli_":
+				err = g.Bernoulli(s, a[0])
+			case "randperm":
+				err = g.RandPerm(s)
+			case "random_from":
+				err = g.RandIntFrom(s, int64(a[0]))
+			case "random_":
+				if len(a) == 0 {
+					err = g.RandIntFull(s)
+				} else {
+					err = g.RandInt(s, int64(a[0]), int64(a[1]))
+				}
+			}
+			require.NoError(t, err)
+			assertStream(t, row.Values, read(s))
+			assert.Equal(t, row.Next, int32(g.Random()&math.MaxInt32), "position of the stream")
+		})
+	}
+}
+
+func TestSerialNormalsKeepThePairAcrossFills(t *testing.T) {
+	whole, g := span(dtype.Float64, 601), random.New(3)
+	require.NoError(t, g.NormalSerial(whole, 0, 1))
+	g.ManualSeed(3)
+	var pieces []float64
+	for _, n := range []int{1, 2, 3, 0, 595} {
+		s := span(dtype.Float64, n)
+		require.NoError(t, g.NormalSerial(s, 0, 1))
+		pieces = append(pieces, read(s)...)
+	}
+	assert.Equal(t, read(whole), pieces)
+}
+
+func TestStateRestoresTheStream(t *testing.T) {
+	next := func(g *random.Generator) []float64 {
+		s := span(dtype.Float32, 700)
+		require.NoError(t, g.NormalSerial(s, 0, 1))
+		return read(s)
+	}
+	for _, drawn := range []int{0, 1, 3, 623, 624, 625} {
+		g := random.New(5)
+		for range drawn {
+			g.Random()
+		}
+		require.NoError(t, g.NormalSerial(span(dtype.Float32, drawn%2), 0, 1))
+		state := g.State()
+		assert.Len(t, state, random.StateSize)
+		want := next(g)
+		other := random.New(99)
+		require.NoError(t, other.SetState(state))
+		assert.True(t, bytes.Equal(state, other.State()))
+		assert.Equal(t, uint64(5), other.InitialSeed())
+		assert.Equal(t, want, next(other), "after %d draws", drawn)
+	}
+}
+
+func TestSetStateRefusesWhatNoGeneratorWrote(t *testing.T) {
+	g := random.New(5)
+	before := g.State()
+	broken := func(at int, value byte) []byte {
+		b := append([]byte(nil), before...)
+		b[at] = value
+		return b
+	}
+	for name, state := range map[string][]byte{
+		"short": before[:5048], "zero": make([]byte, random.StateSize), "left": broken(8, 77), "next": broken(16, 77),
+		"next beyond the words": broken(18, 1),
+	} {
+		assert.Error(t, g.SetState(state), name)
+		assert.True(t, bytes.Equal(before, g.State()), name)
+	}
+}
+
+func TestSeeds(t *testing.T) {
+	g := random.New(random.DefaultSeed)
+	assert.Equal(t, uint64(67280421310721), g.InitialSeed())
+	seed := g.Seed()
+	assert.Equal(t, seed, g.InitialSeed())
+	assert.Less(t, seed, uint64(1)<<53)
+	assert.NotEqual(t, seed, g.Seed())
+	// Matsumoto's reference values for the engine's own default seed.
+	g.ManualSeed(5489)
+	assert.Equal(t, []uint32{3499211612, 581869302, 3890346734}, []uint32{g.Random(), g.Random(), g.Random()})
+	g.ManualSeed(5489)
+	assert.Equal(t, uint64(3499211612)<<32|581869302, g.Random64())
+}
+
+func TestConcurrentFillsShareOneStream(t *testing.T) {
+	const workers, n = 8, 1000
+	whole := span(dtype.Float32, workers*n)
+	require.NoError(t, random.New(1).Uniform(whole, 0, 1))
+	want := map[float64]bool{}
+	for i := 0; i < whole.Len; i += n {
+		want[read(whole)[i]] = true
+	}
+	g := random.New(1)
+	var group sync.WaitGroup
+	first := make([]float64, workers)
+	for i := range first {
+		group.Go(func() {
+			s := span(dtype.Float32, n)
+			assert.NoError(t, g.Uniform(s, 0, 1))
+			first[i] = read(s)[0]
+		})
+	}
+	group.Wait()
+	for _, v := range first {
+		assert.True(t, want[v], "a fill was torn")
+	}
+}
+
+func TestMultinomialNeverDrawsZeroWeights(t *testing.T) {
+	weights := of(dtype.Float64, 0, 3, 0, 1, 1, 0, 0, 9)
+	for _, replacement := range []bool{false, true} {
+		dst := make([]int64, 4)
+		require.NoError(t, random.New(2).Multinomial(dst, weights, 4, 2, replacement))
+		for i, row := range [][]int64{{1, 3}, {0, 3}} {
+			for _, index := range dst[2*i:][:2] {
+				assert.Contains(t, row, index)
+			}
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	g := random.New(1)
+	f32, f16, i8, i32 := span(dtype.Float32, 3), span(dtype.Float16, 3), span(dtype.Int8, 3), span(dtype.Int32, 3)
+	b, c64 := span(dtype.Bool, 3), span(dtype.Complex64, 3)
+	draw := func(samples int, replacement bool, weights ...float64) error {
+		return g.Multinomial(make([]int64, samples), of(dtype.Float32, weights...), len(weights), samples, replacement)
+	}
+	before := g.State()
+	for _, c := range []struct {
+		err  error
+		code status.Code
+		text string
+	}{
+		{g.Uniform(f32, 2, 1), status.Runtime, "from=2 > to=1"},
+		{g.Uniform(f32, math.NaN(), 1), status.Runtime, "from=NaN is out of bounds for float32"},
+		{g.Uniform(f16, 0, 70000), status.Runtime, "to=70000 is out of bounds for float16"},
+		{g.Uniform(f16, -60000, 60000), status.Runtime, "to - from is out of bounds"},
+		{g.Uniform(i32, 0, 1), status.NotImplemented, "uniform_ is not implemented for int32"},
+		{g.Normal(f32, 0, -1), status.Runtime, "std=-1"},
+		{g.Normal(i32, 0, 1), status.NotImplemented, "int32"},
+		{g.Exponential(f32, 0), status.Runtime, "lambda=0"},
+		{g.Exponential(c64, 1), status.NotImplemented, "complex64"},
+		{g.Cauchy(f32, 0, 0), status.Runtime, "sigma=0"},
+		{g.LogNormal(f32, 0, 0), status.Runtime, "std=0"},
+		{g.Geometric(f32, 1), status.Runtime, "p=1"},
+		{g.Geometric(b, .5), status.NotImplemented, "bool"},
+		{g.Bernoulli(f32, 1.5), status.Runtime, "p=1.5"},
+		{g.Bernoulli(c64, .5), status.NotImplemented, "complex64"},
+		{g.BernoulliEach(f32, of(dtype.Float32, .5, 1.5, .5)), status.Runtime, "element 1 is 1.5"},
+		{g.BernoulliEach(f32, i32), status.NotImplemented, "int32"},
+		{g.Poisson(f32, of(dtype.Float32, 1, 1, -1)), status.Runtime, "element 2 is -1"},
+		{g.RandInt(i8, 5, 5), status.Runtime, "from=5 >= to=5"},
+		{g.RandInt(i8, 0, 200), status.Runtime, "to - 1 = 199 is out of bounds for int8"},
+		{g.RandInt(b, -1, 1), status.Runtime, "from=-1 is out of bounds for bool"},
+		{g.RandInt(f16, 0, 70000), status.Runtime, "out of bounds for float16"},
+		{g.RandInt(f16, 2051, 2052), status.Runtime, "float16 holds no integer of [2051, 2052)"},
+		{g.RandInt(c64, 0, 2), status.NotImplemented, "complex64"},
+		{g.RandIntFrom(i8, 200), status.Runtime, "from=200 is beyond 127"},
+		{g.RandIntFrom(i32, math.MinInt64), status.NotImplemented, "int32"},
+		{g.RandPerm(b), status.NotImplemented, "bool"},
+		{g.RandPerm(span(dtype.Int8, 128)), status.Runtime, "n=128 is too large for int8"},
+		{draw(1, false, 1, -1), status.Runtime, "-1"},
+		{draw(3, true, 1, math.Inf(1)), status.Runtime, "infinity"},
+		{draw(3, true, 0, 0), status.Runtime, "row 0 <= 0"},
+		{draw(2, false, 0, 0), status.Runtime, "row 0 <= 0"},
+		{draw(4, false, 1, 0, 3), status.Runtime, "n_sample=4 > prob_dist.size(-1)=3"},
+		{draw(0, true, 1), status.Runtime, "n_sample=0"},
+		{g.Multinomial(make([]int64, 1), i32, 3, 1, true), status.Runtime, "int32"},
+	} {
+		var e *status.Error
+		if assert.ErrorAs(t, c.err, &e, c.text) {
+			assert.Equal(t, c.code, e.Code, c.text)
+			assert.Contains(t, e.Msg, c.text)
+		}
+	}
+	assert.True(t, bytes.Equal(before, g.State()), "a refused call draws nothing")
+}
+
+func BenchmarkFloat32(b *testing.B) {
+	s, g := span(dtype.Float32, 1<<20), random.New(1)
+	for name, f := range map[string]func(*random.Generator, random.Span) error{"rand": rand, "randn": randn} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(4 << 20)
+			for b.Loop() {
+				require.NoError(b, f(g, s))
+			}
+		})
+	}
+}

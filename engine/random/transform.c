@@ -1,0 +1,192 @@
+#include "transform.h"
+
+#include <math.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+// The loops below vectorize. On x86-64 each is built twice from one body, and the CPU picks;
+// elsewhere the baseline has fused multiply-add already.
+#if defined(__x86_64__)
+#define TIERED(name, params, args)                                                         \
+  __attribute__((target("avx2,fma"))) static void name##_avx2 params { name##_body args; } \
+  static void name##_base params { name##_body args; }                                     \
+  void name params {                                                                       \
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))                   \
+      name##_avx2 args;                                                                    \
+    else                                                                                   \
+      name##_base args;                                                                    \
+  }
+#else
+#define TIERED(name, params, args) \
+  void name params { name##_body args; }
+#endif
+
+#define BODY static inline __attribute__((always_inline)) void
+
+static const double kPi = 3.14159265358979323846;
+
+// Matsumoto and Nishimura, "Mersenne Twister" (1998), with the 2002 initialisation.
+enum { kWords = 624, kShift = 397 };
+
+static inline uint32_t twisted(uint32_t u, uint32_t v) {
+  return (((u & 0x80000000u) | (v & 0x7fffffffu)) >> 1) ^ (-(v & 1u) & 0x9908b0dfu);
+}
+
+BODY random_twist_body(uint32_t* p) {
+  for (int i = 0; i < kWords - kShift; i++) p[i] = p[i + kShift] ^ twisted(p[i], p[i + 1]);
+  for (int i = kWords - kShift; i < kWords - 1; i++)
+    p[i] = p[i + kShift - kWords] ^ twisted(p[i], p[i + 1]);
+  p[kWords - 1] = p[kShift - 1] ^ twisted(p[kWords - 1], p[0]);
+}
+TIERED(random_twist, (uint32_t* state), (state))
+
+BODY random_temper_body(const uint32_t* restrict state, uint32_t* restrict out) {
+  for (int i = 0; i < kWords; i++) {
+    uint32_t y = state[i];
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9d2c5680u;
+    y ^= (y << 15) & 0xefc60000u;
+    out[i] = y ^ (y >> 18);
+  }
+}
+TIERED(random_temper, (const uint32_t* state, uint32_t* out), (state, out))
+
+BODY random_scale_f32_body(float* v, int64_t n, float from, float to) {
+  for (int64_t i = 0; i < n; i++) {
+    float x = fmaf(v[i], to - from, from);
+    v[i] = x == to ? from : x;
+  }
+}
+TIERED(random_scale_f32, (float* v, int64_t n, float from, float to), (v, n, from, to))
+
+BODY random_scale_f64_body(double* v, int64_t n, double from, double to) {
+  for (int64_t i = 0; i < n; i++) {
+    double x = fma(v[i], to - from, from);
+    v[i] = x == to ? from : x;
+  }
+}
+TIERED(random_scale_f64, (double* v, int64_t n, double from, double to), (v, n, from, to))
+
+static inline int32_t bits(float x) {
+  int32_t i;
+  memcpy(&i, &x, sizeof i);
+  return i;
+}
+
+static inline float from_bits(int32_t i) {
+  float x;
+  memcpy(&x, &i, sizeof x);
+  return x;
+}
+
+// Natural logarithm of a normal x in (0, 1]: Cephes logf (S. Moshier), x = 2^e m with m in
+// [sqrt(1/2), sqrt(2)).
+static inline float log_unit(float x) {
+  int32_t i = bits(x);
+  int32_t exponent = (i >> 23) - 126;
+  float m = from_bits((i & 0x007fffff) | 0x3f000000);
+  int32_t low = -(m < 0.707106781186547524f);
+  float e = (float)(exponent + low);
+  x = (m - 1.0f) + from_bits(bits(m) & low);
+  float z = x * x;
+  float y = fmaf(7.0376836292e-2f, x, -1.1514610310e-1f);
+  y = fmaf(y, x, 1.1676998740e-1f);
+  y = fmaf(y, x, -1.2420140846e-1f);
+  y = fmaf(y, x, 1.4249322787e-1f);
+  y = fmaf(y, x, -1.6668057665e-1f);
+  y = fmaf(y, x, 2.0000714765e-1f);
+  y = fmaf(y, x, -2.4999993993e-1f);
+  y = fmaf(y, x, 3.3333331174e-1f);
+  y = fmaf(y * x, z, e * -2.12194440e-4f);
+  y = fmaf(-0.5f, z, y);
+  return fmaf(e, 0.693359375f, x + y);
+}
+
+// Sine and cosine of x in [0, 2 pi]: Cephes sinf and cosf, octant j and a remainder within pi/4 of
+// zero.
+static inline void sin_cos(float x, float* s, float* c) {
+  int32_t j = ((int32_t)(x * 1.27323954473516f) + 1) & ~1;
+  float y = (float)j;
+  x = fmaf(y, -0.78515625f, x);
+  x = fmaf(y, -2.4187564849853515625e-4f, x);
+  x = fmaf(y, -3.77489497744594108e-8f, x);
+  float z = x * x;
+  float cosine = fmaf(2.443315711809948e-5f, z, -1.388731625493765e-3f);
+  cosine = fmaf(cosine, z, 4.166664568298827e-2f);
+  cosine = fmaf(cosine * z, z, -(z * 0.5f)) + 1.0f;
+  float sine = fmaf(-1.9515295891e-4f, z, 8.3321608736e-3f);
+  sine = fmaf(sine, z, -1.6666654611e-1f);
+  sine = fmaf(sine * z, x, x);
+  int32_t swap = -((j >> 1) & 1);
+  int32_t si = (bits(sine) & ~swap) | (bits(cosine) & swap);
+  int32_t ci = (bits(cosine) & ~swap) | (bits(sine) & swap);
+  // Adding zero keeps a zero positive before its sign is set.
+  *s = from_bits(bits(from_bits(si) + 0.0f) ^ (int32_t)((uint32_t)(j & 4) << 29));
+  *c = from_bits(bits(from_bits(ci) + 0.0f) ^ (int32_t)((uint32_t)(~(j - 2) & 4) << 29));
+}
+
+enum { kBlock = 16, kHalf = kBlock / 2 };
+
+// Square roots of kHalf values. sqrtf may set errno, which keeps compilers from vectorizing it.
+static inline void roots(float* v) {
+#if defined(__x86_64__)
+  for (int i = 0; i < kHalf; i += 4) _mm_storeu_ps(v + i, _mm_sqrt_ps(_mm_loadu_ps(v + i)));
+#else
+  for (int i = 0; i < kHalf; i++) v[i] = sqrtf(v[i]);
+#endif
+}
+
+BODY random_box_muller_f32_body(float* v, int64_t n, float mean, float std) {
+  const float two_pi = (float)(2 * kPi);
+  for (float* end = v + n; v < end; v += kBlock) {
+    float radius[kHalf];
+    for (int i = 0; i < kHalf; i++) radius[i] = -2.0f * log_unit(1.0f - v[i]);
+    roots(radius);
+    for (int i = 0; i < kHalf; i++) {
+      float s, c;
+      sin_cos(two_pi * v[i + kHalf], &s, &c);
+      v[i] = fmaf(radius[i] * c, std, mean);
+      v[i + kHalf] = fmaf(radius[i] * s, std, mean);
+    }
+  }
+}
+TIERED(random_box_muller_f32, (float* v, int64_t n, float mean, float std), (v, n, mean, std))
+
+void random_box_muller_f64(double* v, int64_t n) {
+  for (double* end = v + n; v < end; v += kBlock) {
+    for (int i = 0; i < kHalf; i++) {
+      double radius = sqrt(-2.0 * log(1.0 - v[i]));
+      double theta = 2.0 * kPi * v[i + kHalf];
+      v[i] = radius * cos(theta);
+      v[i + kHalf] = radius * sin(theta);
+    }
+  }
+}
+
+void random_polar(double* v, int64_t pairs) {
+  for (double* end = v + 2 * pairs; v < end; v += 2) {
+    double theta = 2.0 * kPi * v[0];
+    double radius = sqrt(-2.0 * log1p(-v[1]));
+    v[0] = radius * cos(theta);
+    v[1] = radius * sin(theta);
+  }
+}
+
+void random_log(double* v, int64_t n) {
+  for (int64_t i = 0; i < n; i++) v[i] = log(v[i]);
+}
+
+void random_log1p(double* v, int64_t n) {
+  for (int64_t i = 0; i < n; i++) v[i] = log1p(-v[i]);
+}
+
+void random_exp(double* v, int64_t n) {
+  for (int64_t i = 0; i < n; i++) v[i] = exp(v[i]);
+}
+
+void random_tan(double* v, int64_t n) {
+  for (int64_t i = 0; i < n; i++) v[i] = tan(kPi * (v[i] - 0.5));
+}

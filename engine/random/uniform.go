@@ -1,0 +1,86 @@
+package random
+
+// #cgo noescape random_scale_f32
+// #cgo nocallback random_scale_f32
+// #cgo noescape random_scale_f64
+// #cgo nocallback random_scale_f64
+// #include "transform.h"
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+// Uniform fills a floating-point or complex span with values of [from, to), both parts of a complex element alike.
+// Bounds that the dtype cannot hold, from > to, and a range that it cannot hold are Runtime errors.
+func (g *Generator) Uniform(dst Span, from, to float64) error {
+	dst = dst.parts()
+	if err := requireFloating("uniform_", dst.DType); err != nil {
+		return err
+	}
+	limit := dtype.MaxFinite(dst.DType)
+	switch {
+	case !(from >= -limit && from <= limit):
+		return status.Runtimef("uniform_: from=%v is out of bounds for %s", from, dst.DType)
+	case !(to >= -limit && to <= limit):
+		return status.Runtimef("uniform_: to=%v is out of bounds for %s", to, dst.DType)
+	case from > to:
+		return status.Runtimef("uniform_ expects to return a [from, to) range, but found from=%v > to=%v", from, to)
+	case to-from > limit:
+		return status.Runtimef("uniform_: to - from is out of bounds for %s: from=%v, to=%v", dst.DType, from, to)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch dst.DType {
+	case dtype.Float16, dtype.BFloat16:
+		g.uniformHalf(dst, float32(from), float32(to))
+	case dtype.Float32:
+		g.uniform32(elements[float32](dst), float32(from), float32(to))
+	case dtype.Float64:
+		g.uniform64(elements[float64](dst), from, to)
+	}
+	return nil
+}
+
+func (g *Generator) uniform32(v []float32, from, to float32) {
+	for rest := v; len(rest) > 0; {
+		draws := g.engine.take(len(rest))
+		for i, x := range draws {
+			rest[i] = unit32(x)
+		}
+		rest = rest[len(draws):]
+	}
+	if len(v) > 0 && (from != 0 || to != 1) {
+		C.random_scale_f32((*C.float)(unsafe.SliceData(v)), C.int64_t(len(v)), C.float(from), C.float(to))
+	}
+}
+
+func (g *Generator) uniform64(v []float64, from, to float64) {
+	for i := range v {
+		v[i] = g.engine.float64()
+	}
+	if len(v) > 0 && (from != 0 || to != 1) {
+		C.random_scale_f64((*C.double)(unsafe.SliceData(v)), C.int64_t(len(v)), C.double(from), C.double(to))
+	}
+}
+
+// uniformHalf draws in float32; a value that rounds up to the open end becomes from.
+func (g *Generator) uniformHalf(dst Span, from, to float32) {
+	var ends [2]uint16
+	encode(ends[:], []float32{from, to}, dst.DType)
+	var wide [256]float32
+	for v := elements[uint16](dst); len(v) > 0; {
+		n := min(len(wide), len(v))
+		g.uniform32(wide[:n], from, to)
+		encode(v, wide[:n], dst.DType)
+		for i, h := range v[:n] {
+			if h == ends[1] {
+				v[i] = ends[0]
+			}
+		}
+		v = v[n:]
+	}
+}
