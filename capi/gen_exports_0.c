@@ -168,3 +168,717 @@ TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len,
   return status;
 }
 
+TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "sum", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 3, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
+  LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "sum", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "sum");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 3, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
+  LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "sum", "dtype"); a[3].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "sum", "out");
+  tensor_status status = lt_invoke(&frame, "sum");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "nansum", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 4, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
+  LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "nansum", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "nansum");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 4, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
+  LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "nansum", "dtype"); a[3].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "nansum", "out");
+  tensor_status status = lt_invoke(&frame, "nansum");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "prod", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 5, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "prod", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "prod");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 5, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "prod", "dtype"); a[3].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "prod", "out");
+  tensor_status status = lt_invoke(&frame, "prod");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "mean", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 6, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
+  LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "mean", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "mean");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 6, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
+  LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "mean", "dtype"); a[3].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "mean", "out");
+  tensor_status status = lt_invoke(&frame, "mean");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "nanmean", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 7, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
+  LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "nanmean", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "nanmean");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 7, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
+  LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "nanmean", "dtype"); a[3].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "nanmean", "out");
+  tensor_status status = lt_invoke(&frame, "nanmean");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "any", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 8, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
+  LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "any");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 8, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
+  LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "any", "out");
+  tensor_status status = lt_invoke(&frame, "any");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "all", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 9, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
+  LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "all");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 9, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
+  LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "all", "out");
+  tensor_status status = lt_invoke(&frame, "all");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
+  LT_RESULT(out, "count_nonzero", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 10, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "count_nonzero", "self");
+  LT_SPAN(dim, dim_len, "count_nonzero", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  tensor_status status = lt_invoke(&frame, "count_nonzero");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out) {
+  LT_RESULT(out, "std", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 11, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std", "self");
+  a[1].i = unbiased;
+  tensor_status status = lt_invoke(&frame, "std");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "std.dim", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 12, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
+  LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = unbiased;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "std.dim");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 12, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
+  LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = unbiased;
+  a[3].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "std.dim", "out");
+  tensor_status status = lt_invoke(&frame, "std.dim");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "std.correction", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 13, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
+  LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "std.correction");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 13, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
+  LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
+  a[3].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "std.correction", "out");
+  tensor_status status = lt_invoke(&frame, "std.correction");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out) {
+  LT_RESULT(out, "var", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 14, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var", "self");
+  a[1].i = unbiased;
+  tensor_status status = lt_invoke(&frame, "var");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "var.dim", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 15, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
+  LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = unbiased;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "var.dim");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 15, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
+  LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = unbiased;
+  a[3].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "var.dim", "out");
+  tensor_status status = lt_invoke(&frame, "var.dim");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "var.correction", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 16, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
+  LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "var.correction");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 16, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
+  LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
+  a[3].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "var.correction", "out");
+  tensor_status status = lt_invoke(&frame, "var.correction");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, tensor_t **std, tensor_t **mean) {
+  LT_RESULT(std, "std_mean", "std");
+  LT_RESULT(mean, "std_mean", "mean");
+  lt_value a[2];
+  lt_frame frame = {.op = 17, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean", "self");
+  a[1].i = unbiased;
+  tensor_status status = lt_invoke(&frame, "std_mean");
+  if (status == TENSOR_OK) {
+    *std = (tensor_t *)frame.results[0].pointer;
+    *mean = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **std, tensor_t **mean) {
+  LT_RESULT(std, "std_mean.dim", "std");
+  LT_RESULT(mean, "std_mean.dim", "mean");
+  lt_value a[4];
+  lt_frame frame = {.op = 18, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.dim", "self");
+  LT_SPAN(dim, dim_len, "std_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = unbiased;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "std_mean.dim");
+  if (status == TENSOR_OK) {
+    *std = (tensor_t *)frame.results[0].pointer;
+    *mean = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **std, tensor_t **mean) {
+  LT_RESULT(std, "std_mean.correction", "std");
+  LT_RESULT(mean, "std_mean.correction", "mean");
+  lt_value a[4];
+  lt_frame frame = {.op = 19, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.correction", "self");
+  LT_SPAN(dim, dim_len, "std_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_SCALAR(correction, LT_MAYBE, "std_mean.correction", "correction"); a[2].scalar = correction;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "std_mean.correction");
+  if (status == TENSOR_OK) {
+    *std = (tensor_t *)frame.results[0].pointer;
+    *mean = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, tensor_t **var, tensor_t **mean) {
+  LT_RESULT(var, "var_mean", "var");
+  LT_RESULT(mean, "var_mean", "mean");
+  lt_value a[2];
+  lt_frame frame = {.op = 20, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean", "self");
+  a[1].i = unbiased;
+  tensor_status status = lt_invoke(&frame, "var_mean");
+  if (status == TENSOR_OK) {
+    *var = (tensor_t *)frame.results[0].pointer;
+    *mean = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **var, tensor_t **mean) {
+  LT_RESULT(var, "var_mean.dim", "var");
+  LT_RESULT(mean, "var_mean.dim", "mean");
+  lt_value a[4];
+  lt_frame frame = {.op = 21, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.dim", "self");
+  LT_SPAN(dim, dim_len, "var_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = unbiased;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "var_mean.dim");
+  if (status == TENSOR_OK) {
+    *var = (tensor_t *)frame.results[0].pointer;
+    *mean = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **var, tensor_t **mean) {
+  LT_RESULT(var, "var_mean.correction", "var");
+  LT_RESULT(mean, "var_mean.correction", "mean");
+  lt_value a[4];
+  lt_frame frame = {.op = 22, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.correction", "self");
+  LT_SPAN(dim, dim_len, "var_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_SCALAR(correction, LT_MAYBE, "var_mean.correction", "correction"); a[2].scalar = correction;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "var_mean.correction");
+  if (status == TENSOR_OK) {
+    *var = (tensor_t *)frame.results[0].pointer;
+    *mean = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "norm", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 23, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
+  LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
+  LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "norm", "dtype"); a[4].i = dtype;
+  tensor_status status = lt_invoke(&frame, "norm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 23, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
+  LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
+  LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "norm", "dtype"); a[4].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "norm", "out");
+  tensor_status status = lt_invoke(&frame, "norm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "norm.name", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 24, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
+  LT_TEXT(p, "norm.name", "p"); a[1].text = p;
+  LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "norm.name", "dtype"); a[4].i = dtype;
+  tensor_status status = lt_invoke(&frame, "norm.name");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 24, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
+  LT_TEXT(p, "norm.name", "p"); a[1].text = p;
+  LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "norm.name", "dtype"); a[4].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "norm.name", "out");
+  tensor_status status = lt_invoke(&frame, "norm.name");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "amax", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 25, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
+  LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "amax");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 25, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
+  LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "amax", "out");
+  tensor_status status = lt_invoke(&frame, "amax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "amin", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 26, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
+  LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "amin");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 26, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
+  LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "amin", "out");
+  tensor_status status = lt_invoke(&frame, "amin");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "max", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 27, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
+  tensor_status status = lt_invoke(&frame, "max");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_max_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 27, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
+  LT_OUTPUT(frame.out[0], out, "max", "out");
+  tensor_status status = lt_invoke(&frame, "max");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "max.dim", "values");
+  LT_RESULT(indices, "max.dim", "indices");
+  lt_value a[3];
+  lt_frame frame = {.op = 28, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "max.dim");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
+  lt_value a[3];
+  lt_frame frame = {.op = 28, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], values, "max.dim", "values");
+  LT_OUTPUT(frame.out[1], indices, "max.dim", "indices");
+  tensor_status status = lt_invoke(&frame, "max.dim");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "min", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 29, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
+  tensor_status status = lt_invoke(&frame, "min");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_min_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 29, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
+  LT_OUTPUT(frame.out[0], out, "min", "out");
+  tensor_status status = lt_invoke(&frame, "min");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "min.dim", "values");
+  LT_RESULT(indices, "min.dim", "indices");
+  lt_value a[3];
+  lt_frame frame = {.op = 30, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "min.dim");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
+  lt_value a[3];
+  lt_frame frame = {.op = 30, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], values, "min.dim", "values");
+  LT_OUTPUT(frame.out[1], indices, "min.dim", "indices");
+  tensor_status status = lt_invoke(&frame, "min.dim");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **min, tensor_t **max) {
+  LT_RESULT(min, "aminmax", "min");
+  LT_RESULT(max, "aminmax", "max");
+  lt_value a[3];
+  lt_frame frame = {.op = 31, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "aminmax");
+  if (status == TENSOR_OK) {
+    *min = (tensor_t *)frame.results[0].pointer;
+    *max = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *min, tensor_t *max) {
+  lt_value a[3];
+  lt_frame frame = {.op = 31, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], min, "aminmax", "min");
+  LT_OUTPUT(frame.out[1], max, "aminmax", "max");
+  tensor_status status = lt_invoke(&frame, "aminmax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "argmax", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 32, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "argmax");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 32, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "argmax", "out");
+  tensor_status status = lt_invoke(&frame, "argmax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "argmin", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 33, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "argmin", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "argmin");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 33, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "argmin", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "argmin", "out");
+  tensor_status status = lt_invoke(&frame, "argmin");
+  return status;
+}
+
