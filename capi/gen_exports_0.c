@@ -168,3 +168,890 @@ TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len,
   return status;
 }
 
+TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
+  LT_RESULT(out, "to_string", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 3, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "to_string", "self");
+  a[1].i = precision;
+  a[2].i = threshold;
+  a[3].i = edgeitems;
+  a[4].i = linewidth;
+  a[5].i = sci_mode;
+  tensor_status status = lt_invoke(&frame, "to_string");
+  if (status == TENSOR_OK) {
+    *out = (char *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out) {
+  LT_RESULT(out, "scalar_operand", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 4, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(value, LT_MUST, "scalar_operand", "value"); a[0].scalar = value;
+  tensor_status status = lt_invoke(&frame, "scalar_operand");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
+  LT_RESULT(out, "result_type", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 5, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
+  LT_REQUIRED(a[1], tensor2, LT_TENSOR, "result_type", "tensor2");
+  tensor_status status = lt_invoke(&frame, "result_type");
+  if (status == TENSOR_OK) {
+    *out = (tensor_dtype)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tensor_scalar tensor2, tensor_dtype *out) {
+  LT_RESULT(out, "result_type", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 5, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
+  LT_SCALAR(tensor2, LT_MUST, "result_type", "tensor2"); a[1].scalar = tensor2;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "result_type");
+  if (status == TENSOR_OK) {
+    *out = (tensor_dtype)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype type2, tensor_dtype *out) {
+  LT_RESULT(out, "promote_types", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 6, .mode = LT_FUNCTION, .args = a};
+  LT_ENUM(type1, -1, 13, "promote_types", "type1"); a[0].i = type1;
+  LT_ENUM(type2, -1, 13, "promote_types", "type2"); a[1].i = type2;
+  tensor_status status = lt_invoke(&frame, "promote_types");
+  if (status == TENSOR_OK) {
+    *out = (tensor_dtype)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bool *out) {
+  LT_RESULT(out, "can_cast", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 7, .mode = LT_FUNCTION, .args = a};
+  LT_ENUM(from_, -1, 13, "can_cast", "from_"); a[0].i = from_;
+  LT_ENUM(to, -1, 13, "can_cast", "to"); a[1].i = to;
+  tensor_status status = lt_invoke(&frame, "can_cast");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
+  lt_value a[1];
+  lt_frame frame = {.op = 8, .mode = LT_FUNCTION, .args = a};
+  LT_ENUM(d, -1, 13, "set_default_dtype", "d"); a[0].i = d;
+  tensor_status status = lt_invoke(&frame, "set_default_dtype");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
+  LT_RESULT(out, "get_default_dtype", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 9, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "get_default_dtype");
+  if (status == TENSOR_OK) {
+    *out = (tensor_dtype)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
+  lt_value a[1];
+  lt_frame frame = {.op = 10, .mode = LT_FUNCTION, .args = a};
+  LT_ENUM(device.type, -1, 2, "set_default_device", "device"); a[0].device = device;
+  tensor_status status = lt_invoke(&frame, "set_default_device");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
+  LT_RESULT(out, "get_default_device", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 11, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "get_default_device");
+  if (status == TENSOR_OK) {
+    *out = frame.results[0].device;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out) {
+  LT_RESULT(out, "parse_device", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 12, .mode = LT_FUNCTION, .args = a};
+  LT_TEXT(text, "parse_device", "text"); a[0].text = text;
+  tensor_status status = lt_invoke(&frame, "parse_device");
+  if (status == TENSOR_OK) {
+    *out = frame.results[0].device;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
+  lt_value a[1];
+  lt_frame frame = {.op = 13, .mode = LT_FUNCTION, .args = a};
+  a[0].i = n;
+  tensor_status status = lt_invoke(&frame, "set_num_threads");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
+  LT_RESULT(out, "get_num_threads", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 14, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "get_num_threads");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cpu_tier(char **out) {
+  LT_RESULT(out, "cpu_tier", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 15, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "cpu_tier");
+  if (status == TENSOR_OK) {
+    *out = (char *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "rand", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 16, .mode = LT_FUNCTION, .args = a};
+  LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
+  LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "rand", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "rand", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "rand");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 16, .mode = LT_OUT, .args = a};
+  LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
+  LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "rand", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "rand", "device"); a[4].device = device;
+  LT_OUTPUT(frame.out[0], out, "rand", "out");
+  tensor_status status = lt_invoke(&frame, "rand");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "randn", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 17, .mode = LT_FUNCTION, .args = a};
+  LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
+  LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "randn", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "randn", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "randn");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 17, .mode = LT_OUT, .args = a};
+  LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
+  LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "randn", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "randn", "device"); a[4].device = device;
+  LT_OUTPUT(frame.out[0], out, "randn", "out");
+  tensor_status status = lt_invoke(&frame, "randn");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "randint", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 18, .mode = LT_FUNCTION, .args = a};
+  a[0].i = low;
+  a[1].i = high;
+  LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint", "generator");
+  LT_ENUM(dtype, -1, 13, "randint", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "randint", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "randint", "device"); a[6].device = device;
+  tensor_status status = lt_invoke(&frame, "randint");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[7];
+  lt_frame frame = {.op = 18, .mode = LT_OUT, .args = a};
+  a[0].i = low;
+  a[1].i = high;
+  LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint", "generator");
+  LT_ENUM(dtype, -1, 13, "randint", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "randint", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "randint", "device"); a[6].device = device;
+  LT_OUTPUT(frame.out[0], out, "randint", "out");
+  tensor_status status = lt_invoke(&frame, "randint");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "randperm", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 19, .mode = LT_FUNCTION, .args = a};
+  a[0].i = n;
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
+  LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "randperm", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "randperm", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "randperm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 19, .mode = LT_OUT, .args = a};
+  a[0].i = n;
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
+  LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "randperm", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "randperm", "device"); a[4].device = device;
+  LT_OUTPUT(frame.out[0], out, "randperm", "out");
+  tensor_status status = lt_invoke(&frame, "randperm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "rand_like", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 20, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "rand_like", "self");
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand_like", "generator");
+  LT_ENUM(dtype, -1, 13, "rand_like", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "rand_like", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "rand_like", "device"); a[4].device = device;
+  LT_ENUM(memory_format, -1, 3, "rand_like", "memory_format"); a[5].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "rand_like");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "randn_like", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 21, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "randn_like", "self");
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn_like", "generator");
+  LT_ENUM(dtype, -1, 13, "randn_like", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "randn_like", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "randn_like", "device"); a[4].device = device;
+  LT_ENUM(memory_format, -1, 3, "randn_like", "memory_format"); a[5].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "randn_like");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "randint_like", "out");
+  lt_value a[8];
+  lt_frame frame = {.op = 22, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like", "self");
+  a[1].i = low;
+  a[2].i = high;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint_like", "generator");
+  LT_ENUM(dtype, -1, 13, "randint_like", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "randint_like", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "randint_like", "device"); a[6].device = device;
+  LT_ENUM(memory_format, -1, 3, "randint_like", "memory_format"); a[7].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "randint_like");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out) {
+  LT_RESULT(out, "normal.tensors", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 23, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
+  LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
+  tensor_status status = lt_invoke(&frame, "normal.tensors");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t **out) {
+  LT_RESULT(out, "normal.tensors", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 23, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
+  LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
+  frame.number = 2;
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
+  tensor_status status = lt_invoke(&frame, "normal.tensors");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 23, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
+  LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
+  LT_OUTPUT(frame.out[0], out, "normal.tensors", "out");
+  tensor_status status = lt_invoke(&frame, "normal.tensors");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 23, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
+  LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
+  frame.number = 2;
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
+  LT_OUTPUT(frame.out[0], out, "normal.tensors", "out");
+  tensor_status status = lt_invoke(&frame, "normal.tensors");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "normal.size", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 24, .mode = LT_FUNCTION, .args = a};
+  a[0].f = mean;
+  a[1].f = std;
+  LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal.size", "generator");
+  LT_ENUM(dtype, -1, 13, "normal.size", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "normal.size", "device"); a[6].device = device;
+  tensor_status status = lt_invoke(&frame, "normal.size");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[7];
+  lt_frame frame = {.op = 24, .mode = LT_OUT, .args = a};
+  a[0].f = mean;
+  a[1].f = std;
+  LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal.size", "generator");
+  LT_ENUM(dtype, -1, 13, "normal.size", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "normal.size", "device"); a[6].device = device;
+  LT_OUTPUT(frame.out[0], out, "normal.size", "out");
+  tensor_status status = lt_invoke(&frame, "normal.size");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
+  LT_RESULT(out, "bernoulli", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 25, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
+  tensor_status status = lt_invoke(&frame, "bernoulli");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_generator_t *generator, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 25, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
+  LT_OUTPUT(frame.out[0], out, "bernoulli", "out");
+  tensor_status status = lt_invoke(&frame, "bernoulli");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out) {
+  LT_RESULT(out, "bernoulli.p", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 26, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli.p", "self");
+  a[1].f = p;
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli.p", "generator");
+  tensor_status status = lt_invoke(&frame, "bernoulli.p");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out) {
+  LT_RESULT(out, "multinomial", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 27, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
+  a[1].i = num_samples;
+  a[2].i = replacement;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "multinomial", "generator");
+  tensor_status status = lt_invoke(&frame, "multinomial");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 27, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
+  a[1].i = num_samples;
+  a[2].i = replacement;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "multinomial", "generator");
+  LT_OUTPUT(frame.out[0], out, "multinomial", "out");
+  tensor_status status = lt_invoke(&frame, "multinomial");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
+  LT_RESULT(out, "poisson", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 28, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "poisson", "self");
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "poisson", "generator");
+  tensor_status status = lt_invoke(&frame, "poisson");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
+  lt_value a[4];
+  lt_frame frame = {.op = 29, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "uniform_", "self");
+  a[1].f = from_;
+  a[2].f = to;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "uniform_", "generator");
+  tensor_status status = lt_invoke(&frame, "uniform_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
+  lt_value a[4];
+  lt_frame frame = {.op = 30, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "normal_", "self");
+  a[1].f = mean;
+  a[2].f = std;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal_", "generator");
+  tensor_status status = lt_invoke(&frame, "normal_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator) {
+  lt_value a[2];
+  lt_frame frame = {.op = 31, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "random_", "self");
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "random_", "generator");
+  tensor_status status = lt_invoke(&frame, "random_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
+  lt_value a[4];
+  lt_frame frame = {.op = 32, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "random_.from", "self");
+  a[1].i = from_;
+  a[2].i = to;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "random_.from", "generator");
+  tensor_status status = lt_invoke(&frame, "random_.from");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
+  lt_value a[3];
+  lt_frame frame = {.op = 33, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "random_.to", "self");
+  a[1].i = to;
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "random_.to", "generator");
+  tensor_status status = lt_invoke(&frame, "random_.to");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator) {
+  lt_value a[3];
+  lt_frame frame = {.op = 34, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_", "self");
+  a[1].f = p;
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_", "generator");
+  tensor_status status = lt_invoke(&frame, "bernoulli_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator) {
+  lt_value a[3];
+  lt_frame frame = {.op = 35, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_.tensor", "self");
+  LT_REQUIRED(a[1], p, LT_TENSOR, "bernoulli_.tensor", "p");
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_.tensor", "generator");
+  tensor_status status = lt_invoke(&frame, "bernoulli_.tensor");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator) {
+  lt_value a[3];
+  lt_frame frame = {.op = 36, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "exponential_", "self");
+  a[1].f = lambd;
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "exponential_", "generator");
+  tensor_status status = lt_invoke(&frame, "exponential_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator) {
+  lt_value a[4];
+  lt_frame frame = {.op = 37, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cauchy_", "self");
+  a[1].f = median;
+  a[2].f = sigma;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "cauchy_", "generator");
+  tensor_status status = lt_invoke(&frame, "cauchy_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
+  lt_value a[4];
+  lt_frame frame = {.op = 38, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log_normal_", "self");
+  a[1].f = mean;
+  a[2].f = std;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "log_normal_", "generator");
+  tensor_status status = lt_invoke(&frame, "log_normal_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator) {
+  lt_value a[3];
+  lt_frame frame = {.op = 39, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "geometric_", "self");
+  a[1].f = p;
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "geometric_", "generator");
+  tensor_status status = lt_invoke(&frame, "geometric_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
+  lt_value a[1];
+  lt_frame frame = {.op = 40, .mode = LT_FUNCTION, .args = a};
+  a[0].i = seed;
+  tensor_status status = lt_invoke(&frame, "manual_seed");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
+  LT_RESULT(out, "default_generator", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 41, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "default_generator");
+  if (status == TENSOR_OK) {
+    *out = (tensor_generator_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_generator_t **out) {
+  LT_RESULT(out, "generator_new", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 42, .mode = LT_FUNCTION, .args = a};
+  LT_ENUM(device.type, -1, 2, "generator_new", "device"); a[0].device = device;
+  tensor_status status = lt_invoke(&frame, "generator_new");
+  if (status == TENSOR_OK) {
+    *out = (tensor_generator_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed) {
+  lt_value a[2];
+  lt_frame frame = {.op = 43, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_manual_seed", "self");
+  a[1].i = seed;
+  tensor_status status = lt_invoke(&frame, "generator_manual_seed");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t *out) {
+  LT_RESULT(out, "generator_seed", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 44, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_seed", "self");
+  tensor_status status = lt_invoke(&frame, "generator_seed");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out) {
+  LT_RESULT(out, "generator_initial_seed", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 45, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_initial_seed", "self");
+  tensor_status status = lt_invoke(&frame, "generator_initial_seed");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out) {
+  LT_RESULT(out, "generator_get_state", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 46, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_state", "self");
+  tensor_status status = lt_invoke(&frame, "generator_get_state");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state) {
+  lt_value a[2];
+  lt_frame frame = {.op = 47, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_state", "self");
+  LT_REQUIRED(a[1], state, LT_TENSOR, "generator_set_state", "state");
+  tensor_status status = lt_invoke(&frame, "generator_set_state");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "from_data", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
+  a[0].pointer = data;
+  LT_SPAN(size, size_len, "from_data", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  LT_ENUM(dtype, -1, 13, "from_data", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "from_data");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, void *deleter, void *context, bool read_only, tensor_t **out) {
+  LT_RESULT(out, "from_blob", "out");
+  lt_value a[8];
+  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
+  a[0].pointer = data;
+  a[1].i = nbytes;
+  LT_ENUM(dtype, -1, 13, "from_blob", "dtype"); a[2].i = dtype;
+  LT_SPAN(size, size_len, "from_blob", "size"); a[3].list.data = size, a[3].list.length = size_len;
+  LT_SPAN(stride, stride_len, "from_blob", "stride"); a[4].list.data = stride, a[4].list.length = stride_len;
+  a[5].pointer = deleter;
+  a[6].pointer = context;
+  a[7].i = read_only;
+  tensor_status status = lt_invoke(&frame, "from_blob");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
+  LT_RESULT(out, "data_ptr", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 50, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "data_ptr", "self");
+  tensor_status status = lt_invoke(&frame, "data_ptr");
+  if (status == TENSOR_OK) {
+    *out = (void *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
+  LT_RESULT(out, "is_read_only", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 51, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "is_read_only", "self");
+  tensor_status status = lt_invoke(&frame, "is_read_only");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_storage_t **out) {
+  LT_RESULT(out, "untyped_storage", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "untyped_storage", "self");
+  tensor_status status = lt_invoke(&frame, "untyped_storage");
+  if (status == TENSOR_OK) {
+    *out = (tensor_storage_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device, tensor_storage_t **out) {
+  LT_RESULT(out, "storage_new", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 53, .mode = LT_FUNCTION, .args = a};
+  a[0].i = nbytes;
+  LT_ENUM(device.type, -1, 2, "storage_new", "device"); a[1].device = device;
+  tensor_status status = lt_invoke(&frame, "storage_new");
+  if (status == TENSOR_OK) {
+    *out = (tensor_storage_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int64_t *out) {
+  LT_RESULT(out, "storage_nbytes", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 54, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_nbytes", "self");
+  tensor_status status = lt_invoke(&frame, "storage_nbytes");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, void **out) {
+  LT_RESULT(out, "storage_data_ptr", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 55, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_data_ptr", "self");
+  tensor_status status = lt_invoke(&frame, "storage_data_ptr");
+  if (status == TENSOR_OK) {
+    *out = (void *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t nbytes) {
+  lt_value a[2];
+  lt_frame frame = {.op = 56, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_resize_", "self");
+  a[1].i = nbytes;
+  tensor_status status = lt_invoke(&frame, "storage_resize_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self, tensor_device *out) {
+  LT_RESULT(out, "storage_get_device", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 57, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_get_device", "self");
+  tensor_status status = lt_invoke(&frame, "storage_get_device");
+  if (status == TENSOR_OK) {
+    *out = frame.results[0].device;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, int64_t *out) {
+  LT_RESULT(out, "storage_use_count", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 58, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_use_count", "self");
+  tensor_status status = lt_invoke(&frame, "storage_use_count");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, tensor_dtype dtype, char **out) {
+  LT_RESULT(out, "storage_to_string", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_to_string", "self");
+  LT_ENUM(dtype, -1, 13, "storage_to_string", "dtype"); a[1].i = dtype;
+  tensor_status status = lt_invoke(&frame, "storage_to_string");
+  if (status == TENSOR_OK) {
+    *out = (char *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int64_t *cached, int64_t *blocks) {
+  LT_RESULT(in_use, "memory_stats", "in_use");
+  LT_RESULT(peak, "memory_stats", "peak");
+  LT_RESULT(cached, "memory_stats", "cached");
+  LT_RESULT(blocks, "memory_stats", "blocks");
+  lt_value a[1];
+  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "memory_stats");
+  if (status == TENSOR_OK) {
+    *in_use = (int64_t)frame.results[0].i;
+    *peak = (int64_t)frame.results[1].i;
+    *cached = (int64_t)frame.results[2].i;
+    *blocks = (int64_t)frame.results[3].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_reset_peak_memory_stats(void) {
+  lt_value a[1];
+  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "reset_peak_memory_stats");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_empty_cache(void) {
+  lt_value a[1];
+  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "empty_cache");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes) {
+  lt_value a[1];
+  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
+  a[0].i = nbytes;
+  tensor_status status = lt_invoke(&frame, "set_memory_limit");
+  return status;
+}
+

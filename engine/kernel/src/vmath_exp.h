@@ -99,22 +99,26 @@ LT_INLINE Doubles vexp2(Doubles x) {
   return scale(s.hi + fma(y.hi * y.hi, exp_tail(y.hi), s.lo + y_lo), n);
 }
 
+// (e^x - 1) / 2 as a leading term and a small rest; halved because e^x may lie beyond the range.
+LT_INLINE Two<double> half_expm1_parts(Doubles x) {
+  const Doubles n = round_small(x * Ln2<double>::inverse);
+  const Doubles exact = fma(n, Doubles(-Ln2<double>::hi), x);
+  const Doubles rest = n * -Ln2<double>::lo;
+  const Doubles r = exact + rest, s = pow2(n - 1.0);
+  const Two<double> sum = fast_two_sum(s - 0.5, s * exact);
+  return {sum.hi, fma(s, fma(r * r, exp_tail(r), rest), sum.lo)};
+}
+
 LT_INLINE Floats vexpm1(Floats x) {
-  x = clamp(x, -30.0f, 90.0f);
-  const Floats y = in_double(x, [](Doubles v) { return exp2m1_short(v * Ln2<double>::inverse); });
+  const Floats y = in_double(clamp(x, -30.0f, 90.0f),
+                             [](Doubles v) { return exp2m1_short(v * Ln2<double>::inverse); });
   return copysign(y, x);
 }
 LT_INLINE Doubles vexpm1(Doubles x) {
-  const Doubles v = clamp(x, -50.0, 710.0);
-  const Doubles n = round_small(v * Ln2<double>::inverse);
-  const Doubles exact = fma(n, Doubles(-Ln2<double>::hi), v);
-  const Doubles rest = n * Doubles(-Ln2<double>::lo);
-  const Doubles r = exact + rest;
-  // Half of everything, because 2^1024 is not a number.
-  const Doubles s = pow2(n - 1.0);
-  const Two<double> sum = fast_two_sum(s - 0.5, s * exact);
-  const Doubles y = sum.hi + (sum.lo + s * fma(r * r, exp_tail(r), rest));
-  return copysign(y + y, x);
+  const Two<double> h = half_expm1_parts(clamp(x, -50.0, 710.0));
+  const Doubles y = h.hi + h.lo;
+  // x itself where it is tiny: the half of a subnormal number may not be one.
+  return select(abs(x) < 0x1p-54, x, y + y);
 }
 
 LT_INLINE Floats vsigmoid(Floats x) {
