@@ -12,20 +12,19 @@
 
 _Static_assert(sizeof(lt_slot) <= LT_SLOT_BYTES, "slots are spaced LT_SLOT_BYTES apart");
 
-#define LT_MAX_SLOTS ((int64_t)1 << 24)
 #define LT_DRAIN_AT 64  // freed handles that may wait for the next call
 
 static char *region;
 static _Atomic int64_t usable;
 static _Atomic(lt_slot *) freed;
-static _Atomic int64_t waiting, live;
+static int64_t taken;
 static _Atomic int forked;
 static _Thread_local char last_error[4096];
 
 static void in_child(void) { forked = 1; }
 
 __attribute__((constructor)) static void start(void) {
-  void *p = mmap(NULL, LT_MAX_SLOTS * LT_SLOT_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *p = mmap(NULL, (size_t)LT_MAX_SLOTS * LT_SLOT_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p != MAP_FAILED) region = p;
   pthread_atfork(NULL, NULL, in_child);
 }
@@ -41,7 +40,7 @@ int64_t lt_grow(int64_t slots) {
 }
 
 _Atomic(lt_slot *) *lt_freed(void) { return &freed; }
-_Atomic int64_t *lt_live(void) { return &live; }
+int64_t *lt_taken(void) { return &taken; }
 void *lt_address(lt_slot *slot) { return (char *)slot + slot->generation % LT_TAGS * 8; }
 
 void lt_fail(int32_t code, const char *message) {
@@ -146,15 +145,13 @@ static tensor_status release(void *handle, int kind, const char *op) {
     snprintf(last_error, sizeof last_error, "%s: argument 'self' (%p) is being freed by another thread", op, handle);
     return TENSOR_ERROR_HANDLE;
   }
-  live--;
   _Bool immediate = slot->immediate;
   lt_slot *head = freed;
-  do slot->next = head;
-  while (!atomic_compare_exchange_weak(&freed, &head, slot));
-  if (++waiting >= LT_DRAIN_AT || immediate) {
-    waiting = 0;
-    lt_drain();
-  }
+  do {
+    slot->next = head;
+    slot->queued = head ? head->queued + 1 : 1;
+  } while (!atomic_compare_exchange_weak(&freed, &head, slot));
+  if (slot->queued >= LT_DRAIN_AT || immediate) lt_drain();
   return TENSOR_OK;
 }
 
@@ -178,7 +175,10 @@ TENSOR_API tensor_status tensor_list_free(tensor_t **list, int64_t length) {
 }
 
 TENSOR_API void tensor_string_free(char *string) { free(string); }
-TENSOR_API int64_t tensor_live_handles(void) { return live; }
+TENSOR_API int64_t tensor_live_handles(void) {
+  lt_slot *head = freed;
+  return taken - (head ? head->queued : 0);
+}
 TENSOR_API const char *tensor_last_error(void) { return last_error; }
 TENSOR_API int32_t tensor_version(void) { return TENSOR_VERSION; }
 
