@@ -2,6 +2,7 @@
 #include "handle.h"
 
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,12 @@ static _Atomic int64_t usable;
 static _Atomic(lt_slot *) freed;
 static int64_t taken;
 static _Atomic int forked;
-static _Thread_local char last_error[4096];
+
+// The message is on the heap: Go's runtime makes the library's thread-local storage static, and a library that is loaded
+// late finds room for a few hundred bytes of that.
+enum { LT_MESSAGE_BYTES = 4096 };
+static _Thread_local char *message;
+static pthread_key_t message_key;
 
 static void in_child(void) { forked = 1; }
 
@@ -27,6 +33,18 @@ __attribute__((constructor)) static void start(void) {
   void *p = mmap(NULL, (size_t)LT_MAX_SLOTS * LT_SLOT_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p != MAP_FAILED) region = p;
   pthread_atfork(NULL, NULL, in_child);
+  pthread_key_create(&message_key, free);
+}
+
+__attribute__((format(printf, 1, 2))) static void explain(const char *format, ...) {
+  if (!message) {
+    if (!(message = malloc(LT_MESSAGE_BYTES))) return;
+    pthread_setspecific(message_key, message);
+  }
+  va_list values;
+  va_start(values, format);
+  vsnprintf(message, LT_MESSAGE_BYTES, format, values);
+  va_end(values);
 }
 
 lt_slot *lt_region(void) { return (lt_slot *)region; }
@@ -43,9 +61,9 @@ _Atomic(lt_slot *) *lt_freed(void) { return &freed; }
 int64_t *lt_taken(void) { return &taken; }
 void *lt_address(lt_slot *slot) { return (char *)slot + slot->generation % LT_TAGS * 8; }
 
-void lt_fail(int32_t code, const char *message) {
+void lt_fail(int32_t code, const char *text) {
   (void)code;
-  snprintf(last_error, sizeof last_error, "%s", message);
+  explain("%s", text);
 }
 
 static const char *kind_name(int kind) {
@@ -69,13 +87,12 @@ lt_slot *lt_resolve(const void *handle, int kind, const char *op, const char *ar
   lt_slot *slot = find(handle, &found);
   if (slot && found == kind) return slot;
   if (!handle)
-    snprintf(last_error, sizeof last_error, "%s: argument '%s' is NULL; a %s is required", op, argument, kind_name(kind));
+    explain("%s: argument '%s' is NULL; a %s is required", op, argument, kind_name(kind));
   else if (slot)
-    snprintf(last_error, sizeof last_error, "%s: argument '%s' is a %s; a %s is required", op, argument, kind_name(found),
+    explain("%s: argument '%s' is a %s; a %s is required", op, argument, kind_name(found),
              kind_name(kind));
   else
-    snprintf(last_error, sizeof last_error,
-             "%s: argument '%s' (%p) is not a live %s: it was freed, or never came from this library", op, argument, handle,
+    explain("%s: argument '%s' (%p) is not a live %s: it was freed, or never came from this library", op, argument, handle,
              kind_name(kind));
   return NULL;
 }
@@ -87,7 +104,7 @@ _Bool lt_resolve_optional(const void *handle, int kind, const char *op, const ch
 
 _Bool lt_check_span(const void *data, int64_t length, const char *op, const char *argument) {
   if (length >= 0 && (length == 0 || data)) return 1;
-  snprintf(last_error, sizeof last_error, "%s: argument '%s' is a list at %p of length %lld", op, argument, data,
+  explain("%s: argument '%s' is a list at %p of length %lld", op, argument, data,
            (long long)length);
   return 0;
 }
@@ -105,14 +122,14 @@ _Bool lt_check_list(const void *handles, int64_t length, _Bool optional, const c
 
 _Bool lt_check_range(int64_t value, int64_t low, int64_t high, const char *op, const char *argument) {
   if (value >= low && value <= high) return 1;
-  snprintf(last_error, sizeof last_error, "%s: argument '%s' has kind number %lld, which is not one of %lld to %lld", op,
+  explain("%s: argument '%s' has kind number %lld, which is not one of %lld to %lld", op,
            argument, (long long)value, (long long)low, (long long)high);
   return 0;
 }
 
 _Bool lt_check_pointer(const void *pointer, const char *op, const char *argument) {
   if (pointer) return 1;
-  snprintf(last_error, sizeof last_error, "%s: argument '%s' is NULL", op, argument);
+  explain("%s: argument '%s' is NULL", op, argument);
   return 0;
 }
 
@@ -129,8 +146,7 @@ _Bool lt_check_index(const tensor_index *items, int64_t length, const char *op, 
 
 tensor_status lt_invoke(lt_frame *frame, const char *op) {
   if (forked) {
-    snprintf(last_error, sizeof last_error,
-             "%s: libtensor cannot be used in a forked child process; start workers with spawn or exec instead of fork", op);
+    explain("%s: libtensor cannot be used in a forked child process; start workers with spawn or exec instead of fork", op);
     return TENSOR_ERROR_FORKED;
   }
   return (tensor_status)lt_enter(frame);
@@ -142,7 +158,7 @@ static tensor_status release(void *handle, int kind, const char *op) {
   if (!slot) return TENSOR_ERROR_HANDLE;
   uint32_t expected = LT_LIVE;
   if (!atomic_compare_exchange_strong(&slot->state, &expected, LT_DEAD)) {
-    snprintf(last_error, sizeof last_error, "%s: argument 'self' (%p) is being freed by another thread", op, handle);
+    explain("%s: argument 'self' (%p) is being freed by another thread", op, handle);
     return TENSOR_ERROR_HANDLE;
   }
   _Bool immediate = slot->immediate;
@@ -179,7 +195,7 @@ TENSOR_API int64_t tensor_live_handles(void) {
   lt_slot *head = freed;
   return taken - (head ? head->queued : 0);
 }
-TENSOR_API const char *tensor_last_error(void) { return last_error; }
+TENSOR_API const char *tensor_last_error(void) { return message ? message : ""; }
 TENSOR_API int32_t tensor_version(void) { return TENSOR_VERSION; }
 
 #define GETTER(name) lt_slot *slot = lt_resolve(self, LT_TENSOR, "tensor_" name, "self")
