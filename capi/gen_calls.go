@@ -19,6 +19,137 @@ var calls = [...]func(frame) error{
 		return f.setTensors(err, r0)
 	}, // zeros
 	func(f frame) error {
+		r0, err := ops.ToString(f.tensor(0), f.int(1), f.int(2), f.int(3), f.int(4), f.boolOptional(5))
+		return f.setStr(err, r0)
+	}, // to_string
+	func(f frame) error { r0, err := ops.ScalarOperand(f.scalar(0)); return f.setTensors(err, r0) },           // scalar_operand
+	func(f frame) error { r0, err := ops.ResultType(f.operand(0), f.operand(1)); return f.setDtype(err, r0) }, // result_type
+	func(f frame) error { r0, err := ops.PromoteTypes(f.dtype(0), f.dtype(1)); return f.setDtype(err, r0) },   // promote_types
+	func(f frame) error { r0, err := ops.CanCast(f.dtype(0), f.dtype(1)); return f.setBool(err, r0) },         // can_cast
+	func(f frame) error { return ops.SetDefaultDtype(f.dtype(0)) },                                            // set_default_dtype
+	func(f frame) error { r0, err := ops.GetDefaultDtype(); return f.setDtype(err, r0) },                      // get_default_dtype
+	func(f frame) error { return ops.SetDefaultDevice(f.device(0)) },                                          // set_default_device
+	func(f frame) error { r0, err := ops.GetDefaultDevice(); return f.setDevice(err, r0) },                    // get_default_device
+	func(f frame) error { r0, err := ops.ParseDevice(f.str(0)); return f.setDevice(err, r0) },                 // parse_device
+	func(f frame) error { return ops.SetNumThreads(f.int(0)) },                                                // set_num_threads
+	func(f frame) error { r0, err := ops.GetNumThreads(); return f.setInt(err, r0) },                          // get_num_threads
+	func(f frame) error { r0, err := ops.CpuTier(); return f.setStr(err, r0) },                                // cpu_tier
+	func(f frame) error {
+		r0, err := ops.Rand(f.out(0), f.ints(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // rand
+	func(f frame) error {
+		r0, err := ops.Randn(f.out(0), f.ints(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // randn
+	func(f frame) error {
+		r0, err := ops.Randint(f.out(0), f.int(0), f.int(1), f.ints(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	}, // randint
+	func(f frame) error {
+		r0, err := ops.Randperm(f.out(0), f.int(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // randperm
+	func(f frame) error {
+		r0, err := ops.RandLike(f.tensor(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
+		return f.setTensors(err, r0)
+	}, // rand_like
+	func(f frame) error {
+		r0, err := ops.RandnLike(f.tensor(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
+		return f.setTensors(err, r0)
+	}, // randn_like
+	func(f frame) error {
+		r0, err := ops.RandintLike(f.tensor(0), f.int(1), f.int(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6), f.format(7))
+		return f.setTensors(err, r0)
+	}, // randint_like
+	func(f frame) error {
+		r0, err := ops.NormalTensors(f.out(0), f.operand(0), f.operand(1), f.generatorOptional(2))
+		return f.setTensors(err, r0)
+	}, // normal.tensors
+	func(f frame) error {
+		r0, err := ops.NormalSize(f.out(0), f.float(0), f.float(1), f.ints(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	}, // normal.size
+	func(f frame) error {
+		r0, err := ops.Bernoulli(f.out(0), f.tensor(0), f.generatorOptional(1))
+		return f.setTensors(err, r0)
+	}, // bernoulli
+	func(f frame) error {
+		r0, err := ops.BernoulliP(f.tensor(0), f.float(1), f.generatorOptional(2))
+		return f.setTensors(err, r0)
+	}, // bernoulli.p
+	func(f frame) error {
+		r0, err := ops.Multinomial(f.out(0), f.tensor(0), f.int(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	}, // multinomial
+	func(f frame) error {
+		r0, err := ops.Poisson(f.tensor(0), f.generatorOptional(1))
+		return f.setTensors(err, r0)
+	}, // poisson
+	func(f frame) error {
+		err := ops.FillUniform(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
+		f.refresh(0)
+		return err
+	}, // uniform_
+	func(f frame) error {
+		err := ops.FillNormal(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
+		f.refresh(0)
+		return err
+	}, // normal_
+	func(f frame) error {
+		err := ops.FillRandom(f.tensor(0), f.generatorOptional(1))
+		f.refresh(0)
+		return err
+	}, // random_
+	func(f frame) error {
+		err := ops.FillRandomFrom(f.tensor(0), f.int(1), f.intOptional(2), f.generatorOptional(3))
+		f.refresh(0)
+		return err
+	}, // random_.from
+	func(f frame) error {
+		err := ops.FillRandomTo(f.tensor(0), f.int(1), f.generatorOptional(2))
+		f.refresh(0)
+		return err
+	}, // random_.to
+	func(f frame) error {
+		err := ops.FillBernoulli(f.tensor(0), f.float(1), f.generatorOptional(2))
+		f.refresh(0)
+		return err
+	}, // bernoulli_
+	func(f frame) error {
+		err := ops.FillBernoulliEach(f.tensor(0), f.tensor(1), f.generatorOptional(2))
+		f.refresh(0)
+		return err
+	}, // bernoulli_.tensor
+	func(f frame) error {
+		err := ops.FillExponential(f.tensor(0), f.float(1), f.generatorOptional(2))
+		f.refresh(0)
+		return err
+	}, // exponential_
+	func(f frame) error {
+		err := ops.FillCauchy(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
+		f.refresh(0)
+		return err
+	}, // cauchy_
+	func(f frame) error {
+		err := ops.FillLogNormal(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
+		f.refresh(0)
+		return err
+	}, // log_normal_
+	func(f frame) error {
+		err := ops.FillGeometric(f.tensor(0), f.float(1), f.generatorOptional(2))
+		f.refresh(0)
+		return err
+	}, // geometric_
+	func(f frame) error { return ops.ManualSeed(f.int(0)) },                                                // manual_seed
+	func(f frame) error { r0, err := ops.DefaultGenerator(); return f.setGenerator(err, r0) },              // default_generator
+	func(f frame) error { r0, err := ops.GeneratorNew(f.device(0)); return f.setGenerator(err, r0) },       // generator_new
+	func(f frame) error { return ops.GeneratorManualSeed(f.generator(0), f.int(1)) },                       // generator_manual_seed
+	func(f frame) error { r0, err := ops.GeneratorSeed(f.generator(0)); return f.setInt(err, r0) },         // generator_seed
+	func(f frame) error { r0, err := ops.GeneratorInitialSeed(f.generator(0)); return f.setInt(err, r0) },  // generator_initial_seed
+	func(f frame) error { r0, err := ops.GeneratorGetState(f.generator(0)); return f.setTensors(err, r0) }, // generator_get_state
+	func(f frame) error { return ops.GeneratorSetState(f.generator(0), f.tensor(1)) },                      // generator_set_state
+	func(f frame) error {
 		r0, err := ops.Sum(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
 		return f.setTensors(err, r0)
 	}, // sum
@@ -127,4 +258,29 @@ var calls = [...]func(frame) error{
 		r0, err := ops.Argmin(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2))
 		return f.setTensors(err, r0)
 	}, // argmin
+	func(f frame) error {
+		r0, err := ops.FromData(f.pointer(0), f.ints(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // from_data
+	func(f frame) error {
+		r0, err := ops.FromBlob(f.pointer(0), f.int(1), f.dtype(2), f.ints(3), f.ints(4), f.pointer(5), f.pointer(6), f.bool(7))
+		return f.setTensors(err, r0)
+	}, // from_blob
+	func(f frame) error { r0, err := ops.DataPtr(f.tensor(0)); return f.setPointer(err, r0) },              // data_ptr
+	func(f frame) error { r0, err := ops.IsReadOnly(f.tensor(0)); return f.setBool(err, r0) },              // is_read_only
+	func(f frame) error { r0, err := ops.UntypedStorage(f.tensor(0)); return f.setStorage(err, r0) },       // untyped_storage
+	func(f frame) error { r0, err := ops.StorageNew(f.int(0), f.device(1)); return f.setStorage(err, r0) }, // storage_new
+	func(f frame) error { r0, err := ops.StorageNbytes(f.storage(0)); return f.setInt(err, r0) },           // storage_nbytes
+	func(f frame) error { r0, err := ops.StorageDataPtr(f.storage(0)); return f.setPointer(err, r0) },      // storage_data_ptr
+	func(f frame) error { return ops.StorageResize(f.storage(0), f.int(1)) },                               // storage_resize_
+	func(f frame) error { r0, err := ops.StorageDevice(f.storage(0)); return f.setDevice(err, r0) },        // storage_get_device
+	func(f frame) error { r0, err := ops.StorageUseCount(f.storage(0)); return f.setInt(err, r0) },         // storage_use_count
+	func(f frame) error {
+		r0, err := ops.StorageToString(f.storage(0), f.dtype(1))
+		return f.setStr(err, r0)
+	}, // storage_to_string
+	func(f frame) error { r0, r1, r2, r3, err := ops.MemoryStats(); return f.setInt(err, r0, r1, r2, r3) }, // memory_stats
+	func(f frame) error { return ops.ResetPeakMemoryStats() },                                              // reset_peak_memory_stats
+	func(f frame) error { return ops.EmptyCache() },                                                        // empty_cache
+	func(f frame) error { return ops.SetMemoryLimit(f.int(0)) },                                            // set_memory_limit
 }

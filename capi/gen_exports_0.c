@@ -168,10 +168,706 @@ TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len,
   return status;
 }
 
+TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
+  LT_RESULT(out, "to_string", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 3, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "to_string", "self");
+  a[1].i = precision;
+  a[2].i = threshold;
+  a[3].i = edgeitems;
+  a[4].i = linewidth;
+  a[5].i = sci_mode;
+  tensor_status status = lt_invoke(&frame, "to_string");
+  if (status == TENSOR_OK) {
+    *out = (char *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out) {
+  LT_RESULT(out, "scalar_operand", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 4, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(value, LT_MUST, "scalar_operand", "value"); a[0].scalar = value;
+  tensor_status status = lt_invoke(&frame, "scalar_operand");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
+  LT_RESULT(out, "result_type", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 5, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
+  LT_REQUIRED(a[1], tensor2, LT_TENSOR, "result_type", "tensor2");
+  tensor_status status = lt_invoke(&frame, "result_type");
+  if (status == TENSOR_OK) {
+    *out = (tensor_dtype)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tensor_scalar tensor2, tensor_dtype *out) {
+  LT_RESULT(out, "result_type", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 5, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
+  LT_SCALAR(tensor2, LT_MUST, "result_type", "tensor2"); a[1].scalar = tensor2;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "result_type");
+  if (status == TENSOR_OK) {
+    *out = (tensor_dtype)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype type2, tensor_dtype *out) {
+  LT_RESULT(out, "promote_types", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 6, .mode = LT_FUNCTION, .args = a};
+  LT_ENUM(type1, -1, 13, "promote_types", "type1"); a[0].i = type1;
+  LT_ENUM(type2, -1, 13, "promote_types", "type2"); a[1].i = type2;
+  tensor_status status = lt_invoke(&frame, "promote_types");
+  if (status == TENSOR_OK) {
+    *out = (tensor_dtype)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bool *out) {
+  LT_RESULT(out, "can_cast", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 7, .mode = LT_FUNCTION, .args = a};
+  LT_ENUM(from_, -1, 13, "can_cast", "from_"); a[0].i = from_;
+  LT_ENUM(to, -1, 13, "can_cast", "to"); a[1].i = to;
+  tensor_status status = lt_invoke(&frame, "can_cast");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
+  lt_value a[1];
+  lt_frame frame = {.op = 8, .mode = LT_FUNCTION, .args = a};
+  LT_ENUM(d, -1, 13, "set_default_dtype", "d"); a[0].i = d;
+  tensor_status status = lt_invoke(&frame, "set_default_dtype");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
+  LT_RESULT(out, "get_default_dtype", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 9, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "get_default_dtype");
+  if (status == TENSOR_OK) {
+    *out = (tensor_dtype)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
+  lt_value a[1];
+  lt_frame frame = {.op = 10, .mode = LT_FUNCTION, .args = a};
+  LT_ENUM(device.type, -1, 2, "set_default_device", "device"); a[0].device = device;
+  tensor_status status = lt_invoke(&frame, "set_default_device");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
+  LT_RESULT(out, "get_default_device", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 11, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "get_default_device");
+  if (status == TENSOR_OK) {
+    *out = frame.results[0].device;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out) {
+  LT_RESULT(out, "parse_device", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 12, .mode = LT_FUNCTION, .args = a};
+  LT_TEXT(text, "parse_device", "text"); a[0].text = text;
+  tensor_status status = lt_invoke(&frame, "parse_device");
+  if (status == TENSOR_OK) {
+    *out = frame.results[0].device;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
+  lt_value a[1];
+  lt_frame frame = {.op = 13, .mode = LT_FUNCTION, .args = a};
+  a[0].i = n;
+  tensor_status status = lt_invoke(&frame, "set_num_threads");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
+  LT_RESULT(out, "get_num_threads", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 14, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "get_num_threads");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cpu_tier(char **out) {
+  LT_RESULT(out, "cpu_tier", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 15, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "cpu_tier");
+  if (status == TENSOR_OK) {
+    *out = (char *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "rand", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 16, .mode = LT_FUNCTION, .args = a};
+  LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
+  LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "rand", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "rand", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "rand");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 16, .mode = LT_OUT, .args = a};
+  LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
+  LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "rand", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "rand", "device"); a[4].device = device;
+  LT_OUTPUT(frame.out[0], out, "rand", "out");
+  tensor_status status = lt_invoke(&frame, "rand");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "randn", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 17, .mode = LT_FUNCTION, .args = a};
+  LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
+  LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "randn", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "randn", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "randn");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 17, .mode = LT_OUT, .args = a};
+  LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
+  LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "randn", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "randn", "device"); a[4].device = device;
+  LT_OUTPUT(frame.out[0], out, "randn", "out");
+  tensor_status status = lt_invoke(&frame, "randn");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "randint", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 18, .mode = LT_FUNCTION, .args = a};
+  a[0].i = low;
+  a[1].i = high;
+  LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint", "generator");
+  LT_ENUM(dtype, -1, 13, "randint", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "randint", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "randint", "device"); a[6].device = device;
+  tensor_status status = lt_invoke(&frame, "randint");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[7];
+  lt_frame frame = {.op = 18, .mode = LT_OUT, .args = a};
+  a[0].i = low;
+  a[1].i = high;
+  LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint", "generator");
+  LT_ENUM(dtype, -1, 13, "randint", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "randint", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "randint", "device"); a[6].device = device;
+  LT_OUTPUT(frame.out[0], out, "randint", "out");
+  tensor_status status = lt_invoke(&frame, "randint");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "randperm", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 19, .mode = LT_FUNCTION, .args = a};
+  a[0].i = n;
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
+  LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "randperm", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "randperm", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "randperm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 19, .mode = LT_OUT, .args = a};
+  a[0].i = n;
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
+  LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "randperm", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "randperm", "device"); a[4].device = device;
+  LT_OUTPUT(frame.out[0], out, "randperm", "out");
+  tensor_status status = lt_invoke(&frame, "randperm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "rand_like", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 20, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "rand_like", "self");
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand_like", "generator");
+  LT_ENUM(dtype, -1, 13, "rand_like", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "rand_like", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "rand_like", "device"); a[4].device = device;
+  LT_ENUM(memory_format, -1, 3, "rand_like", "memory_format"); a[5].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "rand_like");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "randn_like", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 21, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "randn_like", "self");
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn_like", "generator");
+  LT_ENUM(dtype, -1, 13, "randn_like", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "randn_like", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "randn_like", "device"); a[4].device = device;
+  LT_ENUM(memory_format, -1, 3, "randn_like", "memory_format"); a[5].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "randn_like");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "randint_like", "out");
+  lt_value a[8];
+  lt_frame frame = {.op = 22, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like", "self");
+  a[1].i = low;
+  a[2].i = high;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint_like", "generator");
+  LT_ENUM(dtype, -1, 13, "randint_like", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "randint_like", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "randint_like", "device"); a[6].device = device;
+  LT_ENUM(memory_format, -1, 3, "randint_like", "memory_format"); a[7].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "randint_like");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out) {
+  LT_RESULT(out, "normal.tensors", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 23, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
+  LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
+  tensor_status status = lt_invoke(&frame, "normal.tensors");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t **out) {
+  LT_RESULT(out, "normal.tensors", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 23, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
+  LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
+  frame.number = 2;
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
+  tensor_status status = lt_invoke(&frame, "normal.tensors");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 23, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
+  LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
+  LT_OUTPUT(frame.out[0], out, "normal.tensors", "out");
+  tensor_status status = lt_invoke(&frame, "normal.tensors");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 23, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
+  LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
+  frame.number = 2;
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
+  LT_OUTPUT(frame.out[0], out, "normal.tensors", "out");
+  tensor_status status = lt_invoke(&frame, "normal.tensors");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "normal.size", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 24, .mode = LT_FUNCTION, .args = a};
+  a[0].f = mean;
+  a[1].f = std;
+  LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal.size", "generator");
+  LT_ENUM(dtype, -1, 13, "normal.size", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "normal.size", "device"); a[6].device = device;
+  tensor_status status = lt_invoke(&frame, "normal.size");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[7];
+  lt_frame frame = {.op = 24, .mode = LT_OUT, .args = a};
+  a[0].f = mean;
+  a[1].f = std;
+  LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal.size", "generator");
+  LT_ENUM(dtype, -1, 13, "normal.size", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "normal.size", "device"); a[6].device = device;
+  LT_OUTPUT(frame.out[0], out, "normal.size", "out");
+  tensor_status status = lt_invoke(&frame, "normal.size");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
+  LT_RESULT(out, "bernoulli", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 25, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
+  tensor_status status = lt_invoke(&frame, "bernoulli");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_generator_t *generator, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 25, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
+  LT_OUTPUT(frame.out[0], out, "bernoulli", "out");
+  tensor_status status = lt_invoke(&frame, "bernoulli");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out) {
+  LT_RESULT(out, "bernoulli.p", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 26, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli.p", "self");
+  a[1].f = p;
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli.p", "generator");
+  tensor_status status = lt_invoke(&frame, "bernoulli.p");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out) {
+  LT_RESULT(out, "multinomial", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 27, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
+  a[1].i = num_samples;
+  a[2].i = replacement;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "multinomial", "generator");
+  tensor_status status = lt_invoke(&frame, "multinomial");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 27, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
+  a[1].i = num_samples;
+  a[2].i = replacement;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "multinomial", "generator");
+  LT_OUTPUT(frame.out[0], out, "multinomial", "out");
+  tensor_status status = lt_invoke(&frame, "multinomial");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
+  LT_RESULT(out, "poisson", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 28, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "poisson", "self");
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "poisson", "generator");
+  tensor_status status = lt_invoke(&frame, "poisson");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
+  lt_value a[4];
+  lt_frame frame = {.op = 29, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "uniform_", "self");
+  a[1].f = from_;
+  a[2].f = to;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "uniform_", "generator");
+  tensor_status status = lt_invoke(&frame, "uniform_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
+  lt_value a[4];
+  lt_frame frame = {.op = 30, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "normal_", "self");
+  a[1].f = mean;
+  a[2].f = std;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal_", "generator");
+  tensor_status status = lt_invoke(&frame, "normal_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator) {
+  lt_value a[2];
+  lt_frame frame = {.op = 31, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "random_", "self");
+  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "random_", "generator");
+  tensor_status status = lt_invoke(&frame, "random_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
+  lt_value a[4];
+  lt_frame frame = {.op = 32, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "random_.from", "self");
+  a[1].i = from_;
+  a[2].i = to;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "random_.from", "generator");
+  tensor_status status = lt_invoke(&frame, "random_.from");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
+  lt_value a[3];
+  lt_frame frame = {.op = 33, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "random_.to", "self");
+  a[1].i = to;
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "random_.to", "generator");
+  tensor_status status = lt_invoke(&frame, "random_.to");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator) {
+  lt_value a[3];
+  lt_frame frame = {.op = 34, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_", "self");
+  a[1].f = p;
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_", "generator");
+  tensor_status status = lt_invoke(&frame, "bernoulli_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator) {
+  lt_value a[3];
+  lt_frame frame = {.op = 35, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_.tensor", "self");
+  LT_REQUIRED(a[1], p, LT_TENSOR, "bernoulli_.tensor", "p");
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_.tensor", "generator");
+  tensor_status status = lt_invoke(&frame, "bernoulli_.tensor");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator) {
+  lt_value a[3];
+  lt_frame frame = {.op = 36, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "exponential_", "self");
+  a[1].f = lambd;
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "exponential_", "generator");
+  tensor_status status = lt_invoke(&frame, "exponential_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator) {
+  lt_value a[4];
+  lt_frame frame = {.op = 37, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cauchy_", "self");
+  a[1].f = median;
+  a[2].f = sigma;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "cauchy_", "generator");
+  tensor_status status = lt_invoke(&frame, "cauchy_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
+  lt_value a[4];
+  lt_frame frame = {.op = 38, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log_normal_", "self");
+  a[1].f = mean;
+  a[2].f = std;
+  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "log_normal_", "generator");
+  tensor_status status = lt_invoke(&frame, "log_normal_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator) {
+  lt_value a[3];
+  lt_frame frame = {.op = 39, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "geometric_", "self");
+  a[1].f = p;
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "geometric_", "generator");
+  tensor_status status = lt_invoke(&frame, "geometric_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
+  lt_value a[1];
+  lt_frame frame = {.op = 40, .mode = LT_FUNCTION, .args = a};
+  a[0].i = seed;
+  tensor_status status = lt_invoke(&frame, "manual_seed");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
+  LT_RESULT(out, "default_generator", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 41, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "default_generator");
+  if (status == TENSOR_OK) {
+    *out = (tensor_generator_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_generator_t **out) {
+  LT_RESULT(out, "generator_new", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 42, .mode = LT_FUNCTION, .args = a};
+  LT_ENUM(device.type, -1, 2, "generator_new", "device"); a[0].device = device;
+  tensor_status status = lt_invoke(&frame, "generator_new");
+  if (status == TENSOR_OK) {
+    *out = (tensor_generator_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed) {
+  lt_value a[2];
+  lt_frame frame = {.op = 43, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_manual_seed", "self");
+  a[1].i = seed;
+  tensor_status status = lt_invoke(&frame, "generator_manual_seed");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t *out) {
+  LT_RESULT(out, "generator_seed", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 44, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_seed", "self");
+  tensor_status status = lt_invoke(&frame, "generator_seed");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out) {
+  LT_RESULT(out, "generator_initial_seed", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 45, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_initial_seed", "self");
+  tensor_status status = lt_invoke(&frame, "generator_initial_seed");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out) {
+  LT_RESULT(out, "generator_get_state", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 46, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_state", "self");
+  tensor_status status = lt_invoke(&frame, "generator_get_state");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state) {
+  lt_value a[2];
+  lt_frame frame = {.op = 47, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_state", "self");
+  LT_REQUIRED(a[1], state, LT_TENSOR, "generator_set_state", "state");
+  tensor_status status = lt_invoke(&frame, "generator_set_state");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "sum", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 3, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -185,7 +881,7 @@ TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 3, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 48, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -198,7 +894,7 @@ TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nansum", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 4, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -212,7 +908,7 @@ TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim,
 
 TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 4, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 49, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -225,7 +921,7 @@ TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *
 TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "prod", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 5, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 50, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -239,7 +935,7 @@ TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool kee
 
 TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 5, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 50, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -252,7 +948,7 @@ TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool
 TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "mean", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 6, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 51, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -266,7 +962,7 @@ TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 6, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 51, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -279,7 +975,7 @@ TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nanmean", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 7, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -293,7 +989,7 @@ TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 7, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 52, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -306,7 +1002,7 @@ TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "any", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 8, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 53, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
   LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -319,7 +1015,7 @@ TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 8, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 53, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
   LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -331,7 +1027,7 @@ TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "all", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 9, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 54, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
   LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -344,7 +1040,7 @@ TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 9, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 54, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
   LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -356,7 +1052,7 @@ TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "count_nonzero", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 10, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 55, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "count_nonzero", "self");
   LT_SPAN(dim, dim_len, "count_nonzero", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   tensor_status status = lt_invoke(&frame, "count_nonzero");
@@ -369,7 +1065,7 @@ TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_
 TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "std", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 11, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 56, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "std");
@@ -382,7 +1078,7 @@ TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_
 TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.dim", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 12, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 57, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
   LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -396,7 +1092,7 @@ TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 12, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 57, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
   LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -409,7 +1105,7 @@ TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.correction", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 13, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 58, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
   LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
@@ -423,7 +1119,7 @@ TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64
 
 TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 13, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 58, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
   LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
@@ -436,7 +1132,7 @@ TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const i
 TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "var", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 14, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "var");
@@ -449,7 +1145,7 @@ TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_
 TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "var.dim", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 15, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
   LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -463,7 +1159,7 @@ TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 15, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 60, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
   LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -476,7 +1172,7 @@ TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "var.correction", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 16, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
   LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
@@ -490,7 +1186,7 @@ TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64
 
 TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 16, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 61, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
   LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
@@ -504,7 +1200,7 @@ TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, te
   LT_RESULT(std, "std_mean", "std");
   LT_RESULT(mean, "std_mean", "mean");
   lt_value a[2];
-  lt_frame frame = {.op = 17, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "std_mean");
@@ -519,7 +1215,7 @@ TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t
   LT_RESULT(std, "std_mean.dim", "std");
   LT_RESULT(mean, "std_mean.dim", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 18, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.dim", "self");
   LT_SPAN(dim, dim_len, "std_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -536,7 +1232,7 @@ TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const 
   LT_RESULT(std, "std_mean.correction", "std");
   LT_RESULT(mean, "std_mean.correction", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 19, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.correction", "self");
   LT_SPAN(dim, dim_len, "std_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std_mean.correction", "correction"); a[2].scalar = correction;
@@ -553,7 +1249,7 @@ TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, te
   LT_RESULT(var, "var_mean", "var");
   LT_RESULT(mean, "var_mean", "mean");
   lt_value a[2];
-  lt_frame frame = {.op = 20, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 65, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "var_mean");
@@ -568,7 +1264,7 @@ TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t
   LT_RESULT(var, "var_mean.dim", "var");
   LT_RESULT(mean, "var_mean.dim", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 21, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.dim", "self");
   LT_SPAN(dim, dim_len, "var_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -585,7 +1281,7 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
   LT_RESULT(var, "var_mean.correction", "var");
   LT_RESULT(mean, "var_mean.correction", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 22, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.correction", "self");
   LT_SPAN(dim, dim_len, "var_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var_mean.correction", "correction"); a[2].scalar = correction;
@@ -601,7 +1297,7 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
 TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 23, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
   LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
   LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -616,7 +1312,7 @@ TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, cons
 
 TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 23, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 68, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
   LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
   LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -630,7 +1326,7 @@ TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, 
 TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm.name", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 24, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
   LT_TEXT(p, "norm.name", "p"); a[1].text = p;
   LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -645,7 +1341,7 @@ TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, c
 
 TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 24, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 69, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
   LT_TEXT(p, "norm.name", "p"); a[1].text = p;
   LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -659,7 +1355,7 @@ TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *
 TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "amax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 25, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
   LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -672,7 +1368,7 @@ TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 25, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
   LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -684,7 +1380,7 @@ TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "amin", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 26, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
   LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -697,7 +1393,7 @@ TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 26, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
   LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -709,7 +1405,7 @@ TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "max", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 27, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
   tensor_status status = lt_invoke(&frame, "max");
   if (status == TENSOR_OK) {
@@ -720,7 +1416,7 @@ TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_max_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 27, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
   LT_OUTPUT(frame.out[0], out, "max", "out");
   tensor_status status = lt_invoke(&frame, "max");
@@ -731,7 +1427,7 @@ TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(values, "max.dim", "values");
   LT_RESULT(indices, "max.dim", "indices");
   lt_value a[3];
-  lt_frame frame = {.op = 28, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -745,7 +1441,7 @@ TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
   lt_value a[3];
-  lt_frame frame = {.op = 28, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -758,7 +1454,7 @@ TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, b
 TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "min", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 29, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
   tensor_status status = lt_invoke(&frame, "min");
   if (status == TENSOR_OK) {
@@ -769,7 +1465,7 @@ TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_min_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 29, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
   LT_OUTPUT(frame.out[0], out, "min", "out");
   tensor_status status = lt_invoke(&frame, "min");
@@ -780,7 +1476,7 @@ TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(values, "min.dim", "values");
   LT_RESULT(indices, "min.dim", "indices");
   lt_value a[3];
-  lt_frame frame = {.op = 30, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -794,7 +1490,7 @@ TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
   lt_value a[3];
-  lt_frame frame = {.op = 30, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -808,7 +1504,7 @@ TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(min, "aminmax", "min");
   LT_RESULT(max, "aminmax", "max");
   lt_value a[3];
-  lt_frame frame = {.op = 31, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -822,7 +1518,7 @@ TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *min, tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 31, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -835,7 +1531,7 @@ TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, b
 TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 32, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -848,7 +1544,7 @@ TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool k
 
 TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 32, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -860,7 +1556,7 @@ TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bo
 TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmin", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 33, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmin", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -873,12 +1569,203 @@ TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool k
 
 TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 33, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmin", "self");
   a[1].i = dim;
   a[2].i = keepdim;
   LT_OUTPUT(frame.out[0], out, "argmin", "out");
   tensor_status status = lt_invoke(&frame, "argmin");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "from_data", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
+  a[0].pointer = data;
+  LT_SPAN(size, size_len, "from_data", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  LT_ENUM(dtype, -1, 13, "from_data", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "from_data");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, void *deleter, void *context, bool read_only, tensor_t **out) {
+  LT_RESULT(out, "from_blob", "out");
+  lt_value a[8];
+  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
+  a[0].pointer = data;
+  a[1].i = nbytes;
+  LT_ENUM(dtype, -1, 13, "from_blob", "dtype"); a[2].i = dtype;
+  LT_SPAN(size, size_len, "from_blob", "size"); a[3].list.data = size, a[3].list.length = size_len;
+  LT_SPAN(stride, stride_len, "from_blob", "stride"); a[4].list.data = stride, a[4].list.length = stride_len;
+  a[5].pointer = deleter;
+  a[6].pointer = context;
+  a[7].i = read_only;
+  tensor_status status = lt_invoke(&frame, "from_blob");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
+  LT_RESULT(out, "data_ptr", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "data_ptr", "self");
+  tensor_status status = lt_invoke(&frame, "data_ptr");
+  if (status == TENSOR_OK) {
+    *out = (void *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
+  LT_RESULT(out, "is_read_only", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "is_read_only", "self");
+  tensor_status status = lt_invoke(&frame, "is_read_only");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_storage_t **out) {
+  LT_RESULT(out, "untyped_storage", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "untyped_storage", "self");
+  tensor_status status = lt_invoke(&frame, "untyped_storage");
+  if (status == TENSOR_OK) {
+    *out = (tensor_storage_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device, tensor_storage_t **out) {
+  LT_RESULT(out, "storage_new", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
+  a[0].i = nbytes;
+  LT_ENUM(device.type, -1, 2, "storage_new", "device"); a[1].device = device;
+  tensor_status status = lt_invoke(&frame, "storage_new");
+  if (status == TENSOR_OK) {
+    *out = (tensor_storage_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int64_t *out) {
+  LT_RESULT(out, "storage_nbytes", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_nbytes", "self");
+  tensor_status status = lt_invoke(&frame, "storage_nbytes");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, void **out) {
+  LT_RESULT(out, "storage_data_ptr", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_data_ptr", "self");
+  tensor_status status = lt_invoke(&frame, "storage_data_ptr");
+  if (status == TENSOR_OK) {
+    *out = (void *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t nbytes) {
+  lt_value a[2];
+  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_resize_", "self");
+  a[1].i = nbytes;
+  tensor_status status = lt_invoke(&frame, "storage_resize_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self, tensor_device *out) {
+  LT_RESULT(out, "storage_get_device", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_get_device", "self");
+  tensor_status status = lt_invoke(&frame, "storage_get_device");
+  if (status == TENSOR_OK) {
+    *out = frame.results[0].device;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, int64_t *out) {
+  LT_RESULT(out, "storage_use_count", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_use_count", "self");
+  tensor_status status = lt_invoke(&frame, "storage_use_count");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, tensor_dtype dtype, char **out) {
+  LT_RESULT(out, "storage_to_string", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_to_string", "self");
+  LT_ENUM(dtype, -1, 13, "storage_to_string", "dtype"); a[1].i = dtype;
+  tensor_status status = lt_invoke(&frame, "storage_to_string");
+  if (status == TENSOR_OK) {
+    *out = (char *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int64_t *cached, int64_t *blocks) {
+  LT_RESULT(in_use, "memory_stats", "in_use");
+  LT_RESULT(peak, "memory_stats", "peak");
+  LT_RESULT(cached, "memory_stats", "cached");
+  LT_RESULT(blocks, "memory_stats", "blocks");
+  lt_value a[1];
+  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "memory_stats");
+  if (status == TENSOR_OK) {
+    *in_use = (int64_t)frame.results[0].i;
+    *peak = (int64_t)frame.results[1].i;
+    *cached = (int64_t)frame.results[2].i;
+    *blocks = (int64_t)frame.results[3].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_reset_peak_memory_stats(void) {
+  lt_value a[1];
+  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "reset_peak_memory_stats");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_empty_cache(void) {
+  lt_value a[1];
+  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "empty_cache");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes) {
+  lt_value a[1];
+  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
+  a[0].i = nbytes;
+  tensor_status status = lt_invoke(&frame, "set_memory_limit");
   return status;
 }
 

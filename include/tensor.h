@@ -208,6 +208,115 @@ TENSOR_API const char *tensor_dtype_name(tensor_dtype dtype);
 TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
+// ------------------------------------------------------------------------------------------------------ random numbers
+
+// Makes a tensor of random numbers from the uniform distribution on [0, 1).
+TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Makes a tensor of random numbers from the normal distribution with mean 0 and variance 1; the parts of complex numbers
+// have variance 1/2 each.
+TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Makes a tensor of random integers from [low, high). `dtype` is int64 unless given.
+TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given.
+TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// rand with the shape, dtype and device of `self`.
+TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
+
+// randn with the shape, dtype and device of `self`.
+TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
+
+// randint with the shape, dtype and device of `self`.
+TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
+
+// Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
+TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out);
+TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t **out);
+TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t *out);
+TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t *out);
+
+// Makes a tensor of shape `size` of normally distributed random numbers.
+TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Draws 0 or 1 for every element of `self`, which is the probability of 1.
+TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out);
+TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_generator_t *generator, tensor_t *out);
+
+// Draws 0 or 1, with probability `p` of 1, in the shape and dtype of `self`.
+TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out);
+
+// Draws `num_samples` indices from each row of weights in `self`, of one or two dimensions.
+TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out);
+TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t *out);
+
+// Draws from the Poisson distributions whose rates are the elements of `self`.
+TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out);
+
+// Fills `self` from the uniform distribution on [from_, to).
+TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator);
+
+// Fills `self` from the normal distribution.
+TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator);
+
+// Fills `self` with random integers over the dtype's range, or for floats over the integers that they hold exactly.
+TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator);
+
+// Fills `self` with random integers from [from_, to).
+TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator);
+
+// Fills `self` with random integers from [0, to).
+TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator);
+
+// Fills `self` with 1 with probability `p`, otherwise 0.
+TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator);
+
+// Fills `self` with 1 with the probabilities in `p`, which broadcasts to its shape, otherwise 0.
+TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator);
+
+// Fills `self` from the exponential distribution of rate `lambd`.
+TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator);
+
+// Fills `self` from the Cauchy distribution.
+TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator);
+
+// Fills `self` with numbers whose logarithms are normally distributed with the given mean and standard deviation.
+TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator);
+
+// Fills `self` from the geometric distribution with success probability `p`.
+TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator);
+
+// Restarts the default generator from `seed`.
+TENSOR_API tensor_status tensor_manual_seed(int64_t seed);
+
+// The generator that random functions use when they are given none (new reference).
+TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out);
+
+// Makes a generator with PyTorch's initial seed.
+TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_generator_t **out);
+
+// Restarts the generator from `seed`; negative seeds count as their two's complement.
+TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed);
+
+// Restarts the generator from a seed of the operating system's, and returns it.
+TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t *out);
+
+// The seed that the generator last started from.
+TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out);
+
+// The generator's state as a uint8 tensor, in PyTorch's layout.
+TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out);
+
+// Continues from a state of generator_get_state.
+TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state);
+
 // ----------------------------------------------------------------------------------------------------------- pointwise
 
 // Adds `other`, scaled by `alpha`, to `self`, element by element; the shapes broadcast.
@@ -361,6 +470,106 @@ TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bo
 // The int64 index of the first smallest element along `dim`, or among all elements in row-major order. The first NaN counts as the smallest.
 TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out);
 TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out);
+
+// ------------------------------------------------------------------------------------------------- storages and memory
+
+// Makes a tensor of shape `size` from a copy of the elements at `data`, which lie in row-major order without gaps.
+// `data` may be NULL only when there are no elements. `dtype` is the default dtype unless given.
+TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out);
+
+// Makes a tensor that shares `nbytes` bytes at `data` with their owner. `stride` is row-major unless given; every element
+// must lie inside the bytes. `deleter`, a C function void (*)(void *) or NULL, is called once with `context` when the last
+// tensor over the bytes is freed, from whichever thread that happens on; on an error it is not called. Tensors over
+// `read_only` bytes refuse to be written.
+TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, void *deleter, void *context, bool read_only, tensor_t **out);
+
+// The address of the first element, NULL for empty and meta tensors. Borrowed: valid until the storage is freed or resized.
+TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out);
+
+// True when the tensor's bytes belong to another owner who forbids writing them.
+TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out);
+
+// The storage that `self` views, shared (new reference).
+TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_storage_t **out);
+
+// Makes a storage of `nbytes` zero bytes.
+TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device, tensor_storage_t **out);
+
+// The storage's size in bytes.
+TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int64_t *out);
+
+// The address of the storage's first byte, NULL when it has none. Borrowed: valid until the storage is freed or resized.
+TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, void **out);
+
+// Changes the storage's size, keeping the bytes that fit. Tensors that view it keep their shapes, and must not be used
+// where they reach beyond a shrunk storage. Storages that another library owns cannot be resized.
+TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t nbytes);
+
+// Where the storage's bytes live.
+TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self, tensor_device *out);
+
+// How many tensors and storage handles hold the storage.
+TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, int64_t *out);
+
+// Prints the storage, one element a line, as bytes or as elements of `dtype`. Free the text with tensor_string_free.
+TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, tensor_dtype dtype, char **out);
+
+// Bytes of live storages, the highest such number so far, bytes kept for reuse, and the number of live storages.
+TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int64_t *cached, int64_t *blocks);
+
+// Sets the peak of memory_stats to the bytes in use now.
+TENSOR_API tensor_status tensor_reset_peak_memory_stats(void);
+
+// Gives the bytes that are kept for reuse back to the system.
+TENSOR_API tensor_status tensor_empty_cache(void);
+
+// Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit.
+TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes);
+
+// ------------------------------------------------------------------------------------------------ queries and settings
+
+// Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
+// `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
+// absent, as the elements need. Free the text with tensor_string_free.
+TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out);
+
+// Makes a zero-dim tensor that counts as the plain number `value` in dtype promotion, for operands that are numbers.
+TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out);
+
+// The dtype that arithmetic of the two operands gives.
+TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out);
+TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tensor_scalar tensor2, tensor_dtype *out);
+
+// The smallest dtype that holds the values of both.
+TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype type2, tensor_dtype *out);
+
+// True unless `to` is of a lower category (complex, floating, integral, bool) than `from_`.
+TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bool *out);
+
+// Sets the dtype of float numbers and of factories that are given none; it must be a floating dtype.
+TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d);
+
+// The dtype of float numbers and of factories that are given none: float32 at first.
+TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out);
+
+// Sets the device of factories that are given none.
+TENSOR_API tensor_status tensor_set_default_device(tensor_device device);
+
+// The device of factories that are given none: the CPU at first.
+TENSOR_API tensor_status tensor_get_default_device(tensor_device *out);
+
+// Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available.
+TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out);
+
+// Sets how many threads one operator may use; at least 1. Results do not depend on it.
+TENSOR_API tensor_status tensor_set_num_threads(int64_t n);
+
+// How many threads one operator may use: the number of processors at first.
+TENSOR_API tensor_status tensor_get_num_threads(int64_t *out);
+
+// The instructions that the kernels use: baseline, avx2 or avx512. The environment variable LIBTENSOR_CPU can force a lower
+// one. Free the text with tensor_string_free.
+TENSOR_API tensor_status tensor_cpu_tier(char **out);
 
 #ifdef __cplusplus
 }

@@ -7,7 +7,7 @@ package kernel
 //
 // #cgo noescape lt_call
 // #cgo nocallback lt_call
-// static void lt_call(uintptr_t fn, void *args) { ((void (*)(void *))fn)(args); }
+// static void lt_call(uintptr_t fn, uintptr_t args) { ((void (*)(void *))fn)((void *)args); }
 //
 // static int lt_cpu_tier(void) {
 // #if defined(__x86_64__)
@@ -27,6 +27,7 @@ import "C"
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"unsafe"
 
@@ -132,10 +133,14 @@ var drivers *table
 func init() { drivers = load() }
 
 // Elementwise runs l over its operands.
-func Elementwise(l *Loop) { C.lt_call(C.uintptr_t(drivers.elementwise), unsafe.Pointer(l)) }
+func Elementwise(l *Loop) { Call(drivers.elementwise, unsafe.Pointer(l)) }
 
 // Copy converts operand 1 of l into operand 0.
-func Copy(l *Loop) { C.lt_call(C.uintptr_t(drivers.copy), unsafe.Pointer(l)) }
+func Copy(l *Loop) { Call(drivers.copy, unsafe.Pointer(l)) }
 
-// Call runs a kernel that takes one argument structure, which must hold no Go pointers.
-func Call(fn uintptr, args unsafe.Pointer) { C.lt_call(C.uintptr_t(fn), args) }
+// Call runs a kernel that takes one argument structure, which lies on the heap and holds no Go pointers: its address goes
+// through as a number, which spares cgo's search for such pointers.
+func Call(fn uintptr, args unsafe.Pointer) {
+	C.lt_call(C.uintptr_t(fn), C.uintptr_t(uintptr(args)))
+	runtime.KeepAlive(args)
+}

@@ -17,5 +17,5 @@
 //	Multinomial    with replacement a float64 uniform a sample; otherwise weights over exponentials, largest first
 //
 // PyTorch fills a tensor that is not contiguous in its iterator's order (memory order for a permuted dense tensor, row
-// order for a stepped one) and never by blocks: fill a scratch Span, with NormalSerial in Normal's place, and scatter it.
+// order for a stepped one) and never by blocks: fill a scratch Span, with NormalSerial in Normal's place, and scatter.
 package random

@@ -69,4 +69,8 @@ func (e *mt19937) float32() float32 { return unit32(e.uint32()) }
 func unit32(v uint32) float32 { return float32(int32(v&(1<<24-1))) * 0x1p-24 }
 
 // float64 is uniform in [0, 1), a multiple of 2^-53.
-func (e *mt19937) float64() float64 { return float64(int64(e.uint64()&(1<<53-1))) * 0x1p-53 }
+func (e *mt19937) float64() float64 { return unit64(e.uint32(), e.uint32()) }
+
+func unit64(high, low uint32) float64 {
+	return float64(int64(uint64(high)<<32|uint64(low))&(1<<53-1)) * 0x1p-53
+}

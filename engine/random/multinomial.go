@@ -13,7 +13,7 @@ import (
 const maxCategories = 1 << 24
 
 // Multinomial draws samples of the indices of each row of weights into dst, row after row. weights is a floating-point
-// span of rows × categories; rows need not sum to 1. Without replacement (and for a single sample) a row's indices come
+// span of rows × categories; rows need not sum to 1. Without replacement, and for a single sample, a row's indices come
 // in descending order of weight / exponential, the smaller index first among equals (PyTorch leaves ties, which occur
 // with 16-bit weights, in no order). Runtime errors: samples < 1, more samples than categories without replacement,
 // a weight that is negative or not finite, a row that sums to 0.

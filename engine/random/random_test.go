@@ -277,6 +277,15 @@ func TestSerialNormalsKeepThePairAcrossFills(t *testing.T) {
 	assert.Equal(t, read(whole), pieces)
 }
 
+func TestPairsOfDrawsSpanRefills(t *testing.T) {
+	s, g, single := span(dtype.Float64, 1000), random.New(3), random.New(3)
+	assert.Equal(t, g.Random(), single.Random())
+	require.NoError(t, g.Uniform(s, 0, 1))
+	for i, v := range read(s) {
+		assert.Equal(t, float64(single.Random64()&(1<<53-1))*0x1p-53, v, "element %d", i)
+	}
+}
+
 func TestStateRestoresTheStream(t *testing.T) {
 	next := func(g *random.Generator) []float64 {
 		s := span(dtype.Float32, 700)

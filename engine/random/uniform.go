@@ -59,8 +59,18 @@ func (g *Generator) uniform32(v []float32, from, to float32) {
 }
 
 func (g *Generator) uniform64(v []float64, from, to float64) {
-	for i := range v {
-		v[i] = g.engine.float64()
+	for rest := v; len(rest) > 0; {
+		draws := g.engine.take(2 * len(rest))
+		n := len(draws) / 2
+		for i := range rest[:n] {
+			rest[i] = unit64(draws[2*i], draws[2*i+1])
+		}
+		if len(draws)%2 == 1 {
+			high := draws[2*n] // read before the low half's draw refills draws
+			rest[n] = unit64(high, g.engine.uint32())
+			n++
+		}
+		rest = rest[n:]
 	}
 	if len(v) > 0 && (from != 0 || to != 1) {
 		C.random_scale_f64((*C.double)(unsafe.SliceData(v)), C.int64_t(len(v)), C.double(from), C.double(to))

@@ -25,6 +25,9 @@ struct Format<float> {
   static constexpr int32_t one = 0x3f800000;
   static constexpr int32_t fraction_mask = 0x007fffff;
   static constexpr int32_t sqrt_half = 0x3f3504f3;
+  // 2^23 as bits, and 2^23 + the exponent's bias: an exponent field between them becomes a number.
+  static constexpr int32_t two_to_fraction_bits = 0x4b000000;
+  static constexpr float biased_zero = 0x1p23f + 127;
   static constexpr float min_normal = 0x1p-126f;
   static constexpr float infinity = __builtin_inff();
   static constexpr float nan = __builtin_nanf("");
@@ -37,6 +40,8 @@ struct Format<double> {
   static constexpr int64_t one = 0x3ff0000000000000;
   static constexpr int64_t fraction_mask = 0x000fffffffffffff;
   static constexpr int64_t sqrt_half = 0x3fe6a09e667f3bcd;
+  static constexpr int64_t two_to_fraction_bits = 0x4330000000000000;
+  static constexpr double biased_zero = 0x1p52 + 1023;
   static constexpr double min_normal = 0x1p-1022;
   static constexpr double infinity = __builtin_inf();
   static constexpr double nan = __builtin_nan("");

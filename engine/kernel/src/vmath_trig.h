@@ -19,7 +19,7 @@ struct QuarterTurns {
 
 inline __attribute__((noinline)) QuarterTurns reduce_huge(double x) {
   // 64 zero bits, then 2/pi = 0.A2F9836E..., binary.
-  static constexpr uint64_t two_over_pi[] = {
+  static constexpr uint64_t two_over_pi_bits[] = {
       0x0000000000000000, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041,
       0xfe5163abdebbc561, 0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e,
       0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b,
@@ -35,8 +35,8 @@ inline __attribute__((noinline)) QuarterTurns reduce_huge(double x) {
   const int skip = e - 2 + 64, word = skip / 64, shift = skip % 64;
   uint64_t w[3];
   for (int i = 0; i < 3; i++) {
-    w[i] = two_over_pi[word + i] << shift;
-    if (shift != 0) w[i] |= two_over_pi[word + i + 1] >> (64 - shift);
+    w[i] = two_over_pi_bits[word + i] << shift;
+    if (shift != 0) w[i] |= two_over_pi_bits[word + i + 1] >> (64 - shift);
   }
   const unsigned __int128 low = (unsigned __int128)m * w[2];
   const unsigned __int128 mid = (unsigned __int128)m * w[1] + uint64_t(low >> 64);
@@ -63,6 +63,7 @@ struct Reduced {
   Two<double> r;
 };
 
+constexpr double two_over_pi = 0x1.45f306dc9c883p-1;
 constexpr double half_pi[] = {0x1.921fb54442d18p0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110};
 
 inline __attribute__((noinline)) Reduced reduce_huge_lanes(Doubles x, Mask<double> huge, Reduced z) {
@@ -84,7 +85,7 @@ inline __attribute__((noinline)) Reduced reduce_huge_lanes(Doubles x, Mask<doubl
 
 LT_INLINE Reduced reduce(Doubles x) {
   Reduced z;
-  z.n = round_small(x * 0x1.45f306dc9c883p-1);
+  z.n = round_small(x * two_over_pi);
   const Doubles r = minus_product(x, z.n, Doubles(half_pi[0]));
   const Two<double> p = two_prod(z.n, Doubles(half_pi[1]));
   const Two<double> s = two_sum(r, -p.hi);
@@ -104,12 +105,13 @@ LT_INLINE Two<double> sin_parts(Two<double> r) {
   return {r.hi, fma(z * r.hi, p, r.lo * fma(z, Doubles(-0.5), Doubles(1.0)))};
 }
 LT_INLINE Two<double> cos_parts(Two<double> r) {
-  const Doubles z = r.hi * r.hi;
+  const Two<double> square = two_prod(r.hi, r.hi);
+  const Doubles z = square.hi;
   const Doubles p =
       poly(z, 0x1.5555555555549p-5, -0x1.6c16c16c14bcfp-10, 0x1.a01a019c24f08p-16,
              -0x1.27e4f7a4f6404p-22, 0x1.1ee9a7b515d33p-29, -0x1.8f8b7e7dc49c9p-37);
   const Two<double> s = fast_two_sum(Doubles(1.0), z * -0.5);
-  return {s.hi, s.lo + fma(z * z, p, -(r.hi * r.lo))};
+  return {s.hi, fma(z * z, p, s.lo - fma(r.hi, r.lo, square.lo * 0.5))};
 }
 
 // sin(x + quadrant pi/2)
@@ -125,10 +127,9 @@ LT_INLINE Doubles sin_shifted(Doubles x, int64_t quadrant) {
 // (-1)^n sin r for float results, |r| <= pi/2.
 LT_INLINE Doubles sin_short(Doubles r, Doubles n) {
   const Doubles z = r * r;
-  const Doubles p =
-      poly(z, -0x1.55555546aedeep-3, 0x1.11110c174c647p-7, -0x1.a017c8a283d33p-13,
-             0x1.716e461a22fcfp-19, -0x1.9a355eb24ee1dp-26);
-  const Doubles y = fma(z * r, p, r);
+  const Doubles y = r * poly(z, 1.0, -0x1.55555546aedeep-3, 0x1.11110c174c647p-7,
+                             -0x1.a017c8a283d33p-13, 0x1.716e461a22fcfp-19,
+                             -0x1.9a355eb24ee1dp-26);
   return xor_bits(y, bit_cast<double>(low_bits(n) << 63));
 }
 
@@ -164,6 +165,42 @@ LT_INLINE Floats vcos(Floats x) {
     return sin_short(r, n);
   });
   return __builtin_expect(any(abs(x) > 0x1p30f), 0) ? sin_huge(x, y, 1) : y;
+}
+
+LT_INLINE Doubles vtan(Doubles x) {
+  const Reduced z = reduce(x);
+  const Vec<int64_t> odd = low_bits(z.n) << 63;
+  const Mask<double> even = mask_cast<double>(odd == Vec<int64_t>(int64_t(0)));
+  const Two<double> s = sin_parts(z.r), c = cos_parts(z.r);
+  const Two<double> sn = fast_two_sum(s.hi, s.lo), cn = fast_two_sum(c.hi, c.lo);
+  // tan r, or tan(r + pi/2) = -cos r / sin r.
+  const Two<double> q = divide(
+      Two<double>{select(even, sn.hi, cn.hi), select(even, sn.lo, cn.lo)},
+      Two<double>{select(even, cn.hi, sn.hi), select(even, cn.lo, sn.lo)});
+  const Doubles y = xor_bits(q.hi + q.lo, bit_cast<double>(odd));
+  return select(abs(x) < 0x1p-27, x, y);
+}
+
+inline __attribute__((noinline)) Floats tan_huge(Floats x, Floats y) {
+  const Wide w = widen(x);
+  return select(abs(x) > 0x1p30f, narrow({vtan(w.lo), vtan(w.hi)}), y);
+}
+
+LT_INLINE Floats vtan(Floats x) {
+  const Floats y = in_double(x, [](Doubles v) {
+    const Doubles n = round_small(v * two_over_pi);
+    const Doubles r =
+        fma(-n, Doubles(half_pi[1]), minus_product(v, n, Doubles(half_pi[0])));
+    const Doubles z = r * r;
+    const Doubles s = r * poly(z, 1.0, -0x1.5555554c05281p-3, 0x1.111108121e49p-7,
+                               -0x1.a00f32d1dedc3p-13, 0x1.6cbed33f84db3p-19);
+    const Doubles c = poly(z, 1.0, -0.5, 0x1.5555554e4d45dp-5, -0x1.6c16b795a088cp-10,
+                           0x1.a0107e49c995fp-16, -0x1.240aeab918ef2p-22);
+    const Vec<int64_t> odd = low_bits(n) << 63;
+    const Mask<double> even = mask_cast<double>(odd == Vec<int64_t>(int64_t(0)));
+    return xor_bits(select(even, s, c) / select(even, c, s), bit_cast<double>(odd));
+  });
+  return __builtin_expect(any(abs(x) > 0x1p30f), 0) ? tan_huge(x, y) : y;
 }
 
 }  // namespace

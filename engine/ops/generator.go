@@ -1,0 +1,52 @@
+package ops
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/random"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// GeneratorNew makes a generator with PyTorch's initial seed.
+func GeneratorNew(dev device.Device) (*random.Generator, error) {
+	if _, err := device.Resolve("generator_new", dev); err != nil {
+		return nil, err
+	}
+	return random.New(random.DefaultSeed), nil
+}
+
+// GeneratorManualSeed restarts a generator.
+func GeneratorManualSeed(self *random.Generator, seed int64) error {
+	self.ManualSeed(uint64(seed))
+	return nil
+}
+
+// GeneratorSeed restarts a generator from a seed of the operating system's.
+func GeneratorSeed(self *random.Generator) (int64, error) { return int64(self.Seed()), nil }
+
+// GeneratorInitialSeed is the seed that a generator started from.
+func GeneratorInitialSeed(self *random.Generator) (int64, error) {
+	return int64(self.InitialSeed()), nil
+}
+
+// GeneratorGetState is a generator's state as bytes.
+func GeneratorGetState(self *random.Generator) (*tensor.Tensor, error) {
+	state := self.State()
+	return FromData(unsafe.Pointer(&state[0]), []int64{int64(len(state))}, dtype.Uint8)
+}
+
+// GeneratorSetState continues from a state.
+func GeneratorSetState(self *random.Generator, state *tensor.Tensor) error {
+	if state.DType() != dtype.Uint8 {
+		return status.Typef("generator_set_state: expected a uint8 tensor, but got %v", state.DType())
+	}
+	bytes, err := dense("generator_set_state", state, dtype.Uint8)
+	if err != nil {
+		return err
+	}
+	defer bytes.Release()
+	return self.SetState(unsafe.Slice((*byte)(bytes.Data()), bytes.Numel()))
+}

@@ -1,0 +1,92 @@
+package ops
+
+import (
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/format"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// ToString prints a tensor.
+func ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci Bool) (string, error) {
+	if precision < 0 || threshold < 0 || edgeItems < 0 || lineWidth < 1 {
+		return "", status.Valuef("to_string: precision %d, threshold %d and edgeitems %d must not be negative, linewidth %d must be positive",
+			precision, threshold, edgeItems, lineWidth)
+	}
+	o := format.Options{Precision: int(min(precision, 64)), Threshold: threshold, EdgeItems: edgeItems, LineWidth: int(min(lineWidth, 1<<30))}
+	if sci != NoBool {
+		mode := sci == True
+		o.SciMode = &mode
+	}
+	var a format.Attributes
+	if self.IsMeta() {
+		a.Meta, a.Device = true, self.Device().String()
+	}
+	return format.Tensor(self, a, o), nil
+}
+
+// ScalarOperand makes a zero-dim tensor that counts as a number.
+func ScalarOperand(value dtype.Scalar) (*tensor.Tensor, error) { return tensor.Number(value) }
+
+// ResultType promotes two operands.
+func ResultType(a, b *tensor.Tensor) (dtype.DType, error) { return resultType(a, b), nil }
+
+// PromoteTypes joins two dtypes.
+func PromoteTypes(a, b dtype.DType) (dtype.DType, error) {
+	if a == dtype.None || b == dtype.None {
+		return dtype.None, status.Typef("promote_types: two dtypes are required")
+	}
+	return dtype.Promote(a, b), nil
+}
+
+// CanCast tells whether a result of one dtype may be written to another.
+func CanCast(from, to dtype.DType) (bool, error) {
+	if from == dtype.None || to == dtype.None {
+		return false, status.Typef("can_cast: two dtypes are required")
+	}
+	return dtype.CanCast(from, to), nil
+}
+
+// SetDefaultDtype sets the dtype of float numbers and factories.
+func SetDefaultDtype(d dtype.DType) error {
+	if !dtype.SetDefault(d) {
+		return status.Typef("set_default_dtype: only floating-point types are supported as the default type, but got %v", d)
+	}
+	return nil
+}
+
+// GetDefaultDtype is the dtype of float numbers and factories.
+func GetDefaultDtype() (dtype.DType, error) { return dtype.Default(), nil }
+
+// SetDefaultDevice sets where factories put tensors.
+func SetDefaultDevice(d device.Device) error {
+	if d.IsNone() {
+		d = device.Host
+	}
+	device.SetDefault(d)
+	return nil
+}
+
+// GetDefaultDevice is where factories put tensors.
+func GetDefaultDevice() (device.Device, error) { return device.Default(), nil }
+
+// ParseDevice reads a device's name.
+func ParseDevice(text string) (device.Device, error) { return device.Parse(text) }
+
+// SetNumThreads bounds the threads of one operator.
+func SetNumThreads(n int64) error {
+	if n < 1 {
+		return status.Runtimef("set_num_threads: expected a positive number of threads, but got %d", n)
+	}
+	parallel.SetThreads(int(min(n, 1<<16)))
+	return nil
+}
+
+// GetNumThreads is the bound on the threads of one operator.
+func GetNumThreads() (int64, error) { return int64(parallel.Threads()), nil }
+
+// CpuTier names the instructions that kernels use.
+func CpuTier() (string, error) { return kernel.Tier(), nil }

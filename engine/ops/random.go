@@ -1,0 +1,293 @@
+package ops
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/random"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+func orDefault(g *random.Generator) *random.Generator {
+	if g == nil {
+		return random.Default
+	}
+	return g
+}
+
+func span(t *tensor.Tensor) random.Span {
+	return random.Span{DType: t.DType(), Data: t.Data(), Len: int(t.Numel())}
+}
+
+// drawInto fills t through draw, which sees adjacent elements: t's own, or those of a copy where t has gaps. whole tells
+// draw which of the two it is, as PyTorch's normal fill depends on it.
+func drawInto(op string, t *tensor.Tensor, draw func(s random.Span, whole bool) error) error {
+	switch {
+	case t.Storage().ReadOnly():
+		return status.Runtimef("%s: self is read-only memory of another owner; clone() it first", op)
+	case iter.SelfOverlaps(t):
+		return iter.CheckOverlap(op, t)
+	case t.IsMeta() || t.Numel() == 0:
+		return nil
+	case t.IsContiguous():
+		return draw(span(t), true)
+	case shape.IsDense(t.Sizes(), t.Strides()):
+		return draw(span(t), false) // in the order of memory
+	}
+	filled, err := tensor.Empty(op, t.Sizes(), t.DType(), t.Device())
+	if err != nil {
+		return err
+	}
+	defer filled.Release()
+	if err := draw(span(filled), false); err != nil {
+		return err
+	}
+	iter.Copy(t, filled)
+	return nil
+}
+
+// drawn makes or resizes the result of a random factory and fills it.
+func drawn(op string, out *tensor.Tensor, size []int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device, draw func(random.Span, bool) error) (*tensor.Tensor, error) {
+	t := out
+	if out != nil {
+		if d != dtype.None && d != out.DType() {
+			return nil, status.Runtimef("%s: dtype %v does not match the dtype of out, %v", op, d, out.DType())
+		}
+		if err := out.Resize(op, size); err != nil {
+			return nil, err
+		}
+	} else {
+		d, dev, err := options(op, d, otherwise, layout, dev)
+		if err != nil {
+			return nil, err
+		}
+		if t, err = tensor.Empty(op, size, d, dev); err != nil {
+			return nil, err
+		}
+	}
+	if err := drawInto(op, t, draw); err != nil {
+		if out == nil {
+			t.Release()
+		}
+		return nil, err
+	}
+	return t, nil
+}
+
+// drawnLike is drawn in the shape, dtype, device and memory format of another tensor.
+func drawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat, draw func(random.Span, bool) error) (*tensor.Tensor, error) {
+	if dev.IsNone() {
+		dev = self.Device()
+	}
+	d, dev, err := options(op, d, self.DType(), layout, dev)
+	if err != nil {
+		return nil, err
+	}
+	strides := shape.PreserveStrides(self.Sizes(), self.Strides())
+	if f != shape.NoFormat && f != shape.Preserve {
+		if strides, err = shape.FormatStrides(op, self.Sizes(), f); err != nil {
+			return nil, err
+		}
+	}
+	t, err := tensor.EmptyStrided(op, self.Sizes(), strides, d, dev)
+	if err != nil {
+		return nil, err
+	}
+	if err := drawInto(op, t, draw); err != nil {
+		t.Release()
+		return nil, err
+	}
+	return t, nil
+}
+
+func uniform01(g *random.Generator) func(random.Span, bool) error {
+	return func(s random.Span, _ bool) error { return orDefault(g).Uniform(s, 0, 1) }
+}
+
+func normals(g *random.Generator, mean, std float64) func(random.Span, bool) error {
+	return func(s random.Span, whole bool) error {
+		if whole {
+			return orDefault(g).Normal(s, mean, std)
+		}
+		return orDefault(g).NormalSerial(s, mean, std)
+	}
+}
+
+func integers(g *random.Generator, low, high int64) func(random.Span, bool) error {
+	return func(s random.Span, _ bool) error { return orDefault(g).RandInt(s, low, high) }
+}
+
+// Rand draws from the uniform distribution on [0, 1).
+func Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return drawn("rand", out, size, d, dtype.Default(), layout, dev, uniform01(g))
+}
+
+// Randn draws from the standard normal distribution.
+func Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return drawn("randn", out, size, d, dtype.Default(), layout, dev, normals(g, 0, 1))
+}
+
+// Randint draws integers from [low, high).
+func Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if low >= high {
+		return nil, status.Runtimef("randint: expected low < high, but got low %d and high %d", low, high)
+	}
+	return drawn("randint", out, size, d, dtype.Int64, layout, dev, integers(g, low, high))
+}
+
+// Randperm draws a permutation of 0..n-1.
+func Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if n < 0 {
+		return nil, status.Runtimef("randperm: n must not be negative, but got %d", n)
+	}
+	return drawn("randperm", out, []int64{n}, d, dtype.Int64, layout, dev, func(s random.Span, _ bool) error { return orDefault(g).RandPerm(s) })
+}
+
+// RandLike is Rand in the shape of self.
+func RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	return drawnLike("rand_like", self, d, layout, dev, f, uniform01(g))
+}
+
+// RandnLike is Randn in the shape of self.
+func RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	return drawnLike("randn_like", self, d, layout, dev, f, normals(g, 0, 1))
+}
+
+// RandintLike is Randint in the shape of self.
+func RandintLike(self *tensor.Tensor, low, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	return drawnLike("randint_like", self, d, layout, dev, f, integers(g, low, high))
+}
+
+// NormalSize draws a tensor of normals of one mean and standard deviation.
+func NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return drawn("normal", out, size, d, dtype.Default(), layout, dev, normals(g, mean, std))
+}
+
+// NormalTensors draws normals, each of its own mean and standard deviation: standard normals, scaled and shifted.
+func NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+	sizes, err := iter.Shape("normal", mean, std)
+	if err != nil {
+		return nil, err
+	}
+	d := mean.DType()
+	if mean.IsNumber() {
+		d = std.DType()
+	}
+	if std.DType().IsComplex() {
+		return nil, status.Runtimef("normal: expected the standard deviation to be real, but it is %v", std.DType())
+	}
+	if d.Category() < dtype.Floating {
+		return nil, status.Runtimef("normal: expected mean and std to be floating-point, but they are %v and %v", mean.DType(), std.DType())
+	}
+	if low, err := leastValue(std); err != nil {
+		return nil, err
+	} else if low < 0 {
+		return nil, status.Runtimef("normal: expected all elements of std >= 0.0, but got %v", low)
+	}
+	t, err := drawn("normal", out, sizes, dtype.None, d, tensor.NoLayout, mean.Device(), normals(g, 0, 1))
+	if err != nil {
+		return nil, err
+	}
+	scaled, err := Mul(t, t, std)
+	if err == nil {
+		_, err = Add(scaled, scaled, mean, dtype.IntScalar(1))
+	}
+	if err != nil && out == nil {
+		t.Release()
+	}
+	return t, err
+}
+
+// leastValue is the smallest element of a real tensor, +Inf for none.
+func leastValue(t *tensor.Tensor) (float64, error) {
+	flat, err := dense("normal", t, dtype.Float64)
+	if err != nil {
+		return 0, err
+	}
+	defer flat.Release()
+	low := 0.0
+	for i, v := range unsafe.Slice((*float64)(flat.Data()), flat.Numel()) {
+		if i == 0 || v < low {
+			low = v
+		}
+	}
+	return low, nil
+}
+
+// dense is a contiguous copy of t in dtype d, or t itself when it is that already; the caller releases it.
+func dense(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+	if t.IsContiguous() && t.DType() == d {
+		return t.Alias(), nil
+	}
+	c, err := tensor.Empty(op, t.Sizes(), d, t.Device())
+	if err == nil && !c.IsMeta() {
+		iter.Copy(c, t)
+	}
+	return c, err
+}
+
+// Bernoulli draws 0 or 1 with the probabilities in self.
+func Bernoulli(out, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+	if !self.DType().IsFloatingPoint() {
+		return nil, status.Runtimef("bernoulli: expected probabilities of a floating-point dtype, but got %v", self.DType())
+	}
+	p, err := dense("bernoulli", self, self.DType())
+	if err != nil {
+		return nil, err
+	}
+	defer p.Release()
+	if out == nil {
+		if out, err = tensor.EmptyStrided("bernoulli", self.Sizes(), shape.PreserveStrides(self.Sizes(), self.Strides()), self.DType(), self.Device()); err != nil {
+			return nil, err
+		}
+	} else if err := out.Resize("bernoulli", self.Sizes()); err != nil {
+		return nil, err
+	}
+	return out, drawInto("bernoulli", out, func(s random.Span, _ bool) error { return orDefault(g).BernoulliEach(s, span(p)) })
+}
+
+// BernoulliP draws 0 or 1 in the shape of self.
+func BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (*tensor.Tensor, error) {
+	return drawnLike("bernoulli", self, dtype.None, tensor.NoLayout, device.None, shape.NoFormat, func(s random.Span, _ bool) error { return orDefault(g).Bernoulli(s, p) })
+}
+
+// Multinomial draws indices of weights.
+func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (*tensor.Tensor, error) {
+	if self.Dim() < 1 || self.Dim() > 2 {
+		return nil, status.Runtimef("multinomial: prob_dist must be 1 or 2 dim, but it has %d", self.Dim())
+	}
+	if !self.DType().IsFloatingPoint() {
+		return nil, status.Runtimef("multinomial: only supports floating-point dtypes for input, got: %v", self.DType())
+	}
+	if samples <= 0 {
+		return nil, status.Runtimef("multinomial: cannot sample n_sample <= 0 samples, got %d", samples)
+	}
+	categories := self.Sizes()[self.Dim()-1]
+	if !replacement && samples > categories {
+		return nil, status.Runtimef("multinomial: cannot sample %d > %d categories without replacement", samples, categories)
+	}
+	weights, err := dense("multinomial", self, self.DType())
+	if err != nil {
+		return nil, err
+	}
+	defer weights.Release()
+	size := append([]int64{}, self.Sizes()...)
+	size[len(size)-1] = samples
+	return drawn("multinomial", out, size, dtype.Int64, dtype.Int64, tensor.NoLayout, self.Device(), func(s random.Span, _ bool) error {
+		return orDefault(g).Multinomial(unsafe.Slice((*int64)(s.Data), s.Len), span(weights), int(categories), int(samples), replacement)
+	})
+}
+
+// Poisson draws counts with the rates in self.
+func Poisson(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+	rates, err := dense("poisson", self, self.DType())
+	if err != nil {
+		return nil, err
+	}
+	defer rates.Release()
+	return drawnLike("poisson", self, dtype.None, tensor.NoLayout, device.None, shape.NoFormat, func(s random.Span, _ bool) error { return orDefault(g).Poisson(s, span(rates)) })
+}
