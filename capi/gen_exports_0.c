@@ -864,10 +864,724 @@ TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, co
   return status;
 }
 
+TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "sum", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
+  LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "sum", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "sum");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 48, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
+  LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "sum", "dtype"); a[3].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "sum", "out");
+  tensor_status status = lt_invoke(&frame, "sum");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "nansum", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
+  LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "nansum", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "nansum");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 49, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
+  LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "nansum", "dtype"); a[3].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "nansum", "out");
+  tensor_status status = lt_invoke(&frame, "nansum");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "prod", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 50, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "prod", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "prod");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 50, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "prod", "dtype"); a[3].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "prod", "out");
+  tensor_status status = lt_invoke(&frame, "prod");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "mean", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 51, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
+  LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "mean", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "mean");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 51, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
+  LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "mean", "dtype"); a[3].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "mean", "out");
+  tensor_status status = lt_invoke(&frame, "mean");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "nanmean", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
+  LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "nanmean", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "nanmean");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 52, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
+  LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "nanmean", "dtype"); a[3].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "nanmean", "out");
+  tensor_status status = lt_invoke(&frame, "nanmean");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "any", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 53, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
+  LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "any");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 53, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
+  LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "any", "out");
+  tensor_status status = lt_invoke(&frame, "any");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "all", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 54, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
+  LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "all");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 54, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
+  LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "all", "out");
+  tensor_status status = lt_invoke(&frame, "all");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
+  LT_RESULT(out, "count_nonzero", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 55, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "count_nonzero", "self");
+  LT_SPAN(dim, dim_len, "count_nonzero", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  tensor_status status = lt_invoke(&frame, "count_nonzero");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out) {
+  LT_RESULT(out, "std", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 56, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std", "self");
+  a[1].i = unbiased;
+  tensor_status status = lt_invoke(&frame, "std");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "std.dim", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 57, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
+  LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = unbiased;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "std.dim");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 57, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
+  LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = unbiased;
+  a[3].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "std.dim", "out");
+  tensor_status status = lt_invoke(&frame, "std.dim");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "std.correction", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 58, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
+  LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "std.correction");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 58, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
+  LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
+  a[3].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "std.correction", "out");
+  tensor_status status = lt_invoke(&frame, "std.correction");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out) {
+  LT_RESULT(out, "var", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var", "self");
+  a[1].i = unbiased;
+  tensor_status status = lt_invoke(&frame, "var");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "var.dim", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
+  LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = unbiased;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "var.dim");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 60, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
+  LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = unbiased;
+  a[3].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "var.dim", "out");
+  tensor_status status = lt_invoke(&frame, "var.dim");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "var.correction", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
+  LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "var.correction");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 61, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
+  LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
+  a[3].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "var.correction", "out");
+  tensor_status status = lt_invoke(&frame, "var.correction");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, tensor_t **std, tensor_t **mean) {
+  LT_RESULT(std, "std_mean", "std");
+  LT_RESULT(mean, "std_mean", "mean");
+  lt_value a[2];
+  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean", "self");
+  a[1].i = unbiased;
+  tensor_status status = lt_invoke(&frame, "std_mean");
+  if (status == TENSOR_OK) {
+    *std = (tensor_t *)frame.results[0].pointer;
+    *mean = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **std, tensor_t **mean) {
+  LT_RESULT(std, "std_mean.dim", "std");
+  LT_RESULT(mean, "std_mean.dim", "mean");
+  lt_value a[4];
+  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.dim", "self");
+  LT_SPAN(dim, dim_len, "std_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = unbiased;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "std_mean.dim");
+  if (status == TENSOR_OK) {
+    *std = (tensor_t *)frame.results[0].pointer;
+    *mean = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **std, tensor_t **mean) {
+  LT_RESULT(std, "std_mean.correction", "std");
+  LT_RESULT(mean, "std_mean.correction", "mean");
+  lt_value a[4];
+  lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.correction", "self");
+  LT_SPAN(dim, dim_len, "std_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_SCALAR(correction, LT_MAYBE, "std_mean.correction", "correction"); a[2].scalar = correction;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "std_mean.correction");
+  if (status == TENSOR_OK) {
+    *std = (tensor_t *)frame.results[0].pointer;
+    *mean = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, tensor_t **var, tensor_t **mean) {
+  LT_RESULT(var, "var_mean", "var");
+  LT_RESULT(mean, "var_mean", "mean");
+  lt_value a[2];
+  lt_frame frame = {.op = 65, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean", "self");
+  a[1].i = unbiased;
+  tensor_status status = lt_invoke(&frame, "var_mean");
+  if (status == TENSOR_OK) {
+    *var = (tensor_t *)frame.results[0].pointer;
+    *mean = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **var, tensor_t **mean) {
+  LT_RESULT(var, "var_mean.dim", "var");
+  LT_RESULT(mean, "var_mean.dim", "mean");
+  lt_value a[4];
+  lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.dim", "self");
+  LT_SPAN(dim, dim_len, "var_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = unbiased;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "var_mean.dim");
+  if (status == TENSOR_OK) {
+    *var = (tensor_t *)frame.results[0].pointer;
+    *mean = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **var, tensor_t **mean) {
+  LT_RESULT(var, "var_mean.correction", "var");
+  LT_RESULT(mean, "var_mean.correction", "mean");
+  lt_value a[4];
+  lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.correction", "self");
+  LT_SPAN(dim, dim_len, "var_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_SCALAR(correction, LT_MAYBE, "var_mean.correction", "correction"); a[2].scalar = correction;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "var_mean.correction");
+  if (status == TENSOR_OK) {
+    *var = (tensor_t *)frame.results[0].pointer;
+    *mean = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "norm", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
+  LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
+  LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "norm", "dtype"); a[4].i = dtype;
+  tensor_status status = lt_invoke(&frame, "norm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 68, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
+  LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
+  LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "norm", "dtype"); a[4].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "norm", "out");
+  tensor_status status = lt_invoke(&frame, "norm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "norm.name", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
+  LT_TEXT(p, "norm.name", "p"); a[1].text = p;
+  LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "norm.name", "dtype"); a[4].i = dtype;
+  tensor_status status = lt_invoke(&frame, "norm.name");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 69, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
+  LT_TEXT(p, "norm.name", "p"); a[1].text = p;
+  LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "norm.name", "dtype"); a[4].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "norm.name", "out");
+  tensor_status status = lt_invoke(&frame, "norm.name");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "amax", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
+  LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "amax");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 70, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
+  LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "amax", "out");
+  tensor_status status = lt_invoke(&frame, "amax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "amin", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
+  LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "amin");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 71, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
+  LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "amin", "out");
+  tensor_status status = lt_invoke(&frame, "amin");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "max", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
+  tensor_status status = lt_invoke(&frame, "max");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_max_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 72, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
+  LT_OUTPUT(frame.out[0], out, "max", "out");
+  tensor_status status = lt_invoke(&frame, "max");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "max.dim", "values");
+  LT_RESULT(indices, "max.dim", "indices");
+  lt_value a[3];
+  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "max.dim");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
+  lt_value a[3];
+  lt_frame frame = {.op = 73, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], values, "max.dim", "values");
+  LT_OUTPUT(frame.out[1], indices, "max.dim", "indices");
+  tensor_status status = lt_invoke(&frame, "max.dim");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "min", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
+  tensor_status status = lt_invoke(&frame, "min");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_min_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 74, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
+  LT_OUTPUT(frame.out[0], out, "min", "out");
+  tensor_status status = lt_invoke(&frame, "min");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "min.dim", "values");
+  LT_RESULT(indices, "min.dim", "indices");
+  lt_value a[3];
+  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "min.dim");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
+  lt_value a[3];
+  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], values, "min.dim", "values");
+  LT_OUTPUT(frame.out[1], indices, "min.dim", "indices");
+  tensor_status status = lt_invoke(&frame, "min.dim");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **min, tensor_t **max) {
+  LT_RESULT(min, "aminmax", "min");
+  LT_RESULT(max, "aminmax", "max");
+  lt_value a[3];
+  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "aminmax");
+  if (status == TENSOR_OK) {
+    *min = (tensor_t *)frame.results[0].pointer;
+    *max = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *min, tensor_t *max) {
+  lt_value a[3];
+  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], min, "aminmax", "min");
+  LT_OUTPUT(frame.out[1], max, "aminmax", "max");
+  tensor_status status = lt_invoke(&frame, "aminmax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "argmax", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "argmax");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "argmax", "out");
+  tensor_status status = lt_invoke(&frame, "argmax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "argmin", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "argmin", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "argmin");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "argmin", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "argmin", "out");
+  tensor_status status = lt_invoke(&frame, "argmin");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "from_data", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = data;
   LT_SPAN(size, size_len, "from_data", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "from_data", "dtype"); a[2].i = dtype;
@@ -881,7 +1595,7 @@ TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64
 TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, void *deleter, void *context, bool read_only, tensor_t **out) {
   LT_RESULT(out, "from_blob", "out");
   lt_value a[8];
-  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = data;
   a[1].i = nbytes;
   LT_ENUM(dtype, -1, 13, "from_blob", "dtype"); a[2].i = dtype;
@@ -900,7 +1614,7 @@ TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dty
 TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
   LT_RESULT(out, "data_ptr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 50, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "data_ptr", "self");
   tensor_status status = lt_invoke(&frame, "data_ptr");
   if (status == TENSOR_OK) {
@@ -912,7 +1626,7 @@ TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
 TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_read_only", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 51, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_read_only", "self");
   tensor_status status = lt_invoke(&frame, "is_read_only");
   if (status == TENSOR_OK) {
@@ -924,7 +1638,7 @@ TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_storage_t **out) {
   LT_RESULT(out, "untyped_storage", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "untyped_storage", "self");
   tensor_status status = lt_invoke(&frame, "untyped_storage");
   if (status == TENSOR_OK) {
@@ -936,7 +1650,7 @@ TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_sto
 TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device, tensor_storage_t **out) {
   LT_RESULT(out, "storage_new", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 53, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
   a[0].i = nbytes;
   LT_ENUM(device.type, -1, 2, "storage_new", "device"); a[1].device = device;
   tensor_status status = lt_invoke(&frame, "storage_new");
@@ -949,7 +1663,7 @@ TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device
 TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int64_t *out) {
   LT_RESULT(out, "storage_nbytes", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 54, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_nbytes", "self");
   tensor_status status = lt_invoke(&frame, "storage_nbytes");
   if (status == TENSOR_OK) {
@@ -961,7 +1675,7 @@ TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int
 TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, void **out) {
   LT_RESULT(out, "storage_data_ptr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 55, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_data_ptr", "self");
   tensor_status status = lt_invoke(&frame, "storage_data_ptr");
   if (status == TENSOR_OK) {
@@ -972,7 +1686,7 @@ TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, v
 
 TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t nbytes) {
   lt_value a[2];
-  lt_frame frame = {.op = 56, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_resize_", "self");
   a[1].i = nbytes;
   tensor_status status = lt_invoke(&frame, "storage_resize_");
@@ -982,7 +1696,7 @@ TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t 
 TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self, tensor_device *out) {
   LT_RESULT(out, "storage_get_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 57, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_get_device", "self");
   tensor_status status = lt_invoke(&frame, "storage_get_device");
   if (status == TENSOR_OK) {
@@ -994,7 +1708,7 @@ TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self,
 TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, int64_t *out) {
   LT_RESULT(out, "storage_use_count", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 58, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_use_count", "self");
   tensor_status status = lt_invoke(&frame, "storage_use_count");
   if (status == TENSOR_OK) {
@@ -1006,7 +1720,7 @@ TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, 
 TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, tensor_dtype dtype, char **out) {
   LT_RESULT(out, "storage_to_string", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_to_string", "self");
   LT_ENUM(dtype, -1, 13, "storage_to_string", "dtype"); a[1].i = dtype;
   tensor_status status = lt_invoke(&frame, "storage_to_string");
@@ -1022,7 +1736,7 @@ TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int
   LT_RESULT(cached, "memory_stats", "cached");
   LT_RESULT(blocks, "memory_stats", "blocks");
   lt_value a[1];
-  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "memory_stats");
   if (status == TENSOR_OK) {
     *in_use = (int64_t)frame.results[0].i;
@@ -1035,21 +1749,21 @@ TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int
 
 TENSOR_API tensor_status tensor_reset_peak_memory_stats(void) {
   lt_value a[1];
-  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "reset_peak_memory_stats");
   return status;
 }
 
 TENSOR_API tensor_status tensor_empty_cache(void) {
   lt_value a[1];
-  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "empty_cache");
   return status;
 }
 
 TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes) {
   lt_value a[1];
-  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
   a[0].i = nbytes;
   tensor_status status = lt_invoke(&frame, "set_memory_limit");
   return status;

@@ -7,7 +7,12 @@ package kernel
 // #include "abi.h"
 // extern const lt_kernel lt_arithmetic_avx2[];
 // extern const lt_kernel lt_driver_avx2[];
-// static const lt_kernel *const lt_units_avx2[] = {lt_arithmetic_avx2, lt_driver_avx2, NULL};
+// extern const lt_kernel lt_reduce_driver_avx2[];
+// extern const lt_kernel lt_reduce_minmax_avx2[];
+// extern const lt_kernel lt_reduce_norm_avx2[];
+// extern const lt_kernel lt_reduce_sum_avx2[];
+// extern const lt_kernel lt_reduce_var_avx2[];
+// static const lt_kernel *const lt_units_avx2[] = {lt_arithmetic_avx2, lt_driver_avx2, lt_reduce_driver_avx2, lt_reduce_minmax_avx2, lt_reduce_norm_avx2, lt_reduce_sum_avx2, lt_reduce_var_avx2, NULL};
 // static const lt_kernel *const *lt_get_avx2(void) { return lt_units_avx2; }
 import "C"
 
@@ -16,6 +21,11 @@ import (
 
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/arithmetic"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/driver"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/reduce_driver"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/reduce_minmax"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/reduce_norm"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/reduce_sum"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/reduce_var"
 )
 
 func init() { register("avx2", unsafe.Pointer(C.lt_get_avx2())) }

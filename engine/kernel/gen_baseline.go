@@ -5,7 +5,12 @@ package kernel
 // #include "abi.h"
 // extern const lt_kernel lt_arithmetic_baseline[];
 // extern const lt_kernel lt_driver_baseline[];
-// static const lt_kernel *const lt_units_baseline[] = {lt_arithmetic_baseline, lt_driver_baseline, NULL};
+// extern const lt_kernel lt_reduce_driver_baseline[];
+// extern const lt_kernel lt_reduce_minmax_baseline[];
+// extern const lt_kernel lt_reduce_norm_baseline[];
+// extern const lt_kernel lt_reduce_sum_baseline[];
+// extern const lt_kernel lt_reduce_var_baseline[];
+// static const lt_kernel *const lt_units_baseline[] = {lt_arithmetic_baseline, lt_driver_baseline, lt_reduce_driver_baseline, lt_reduce_minmax_baseline, lt_reduce_norm_baseline, lt_reduce_sum_baseline, lt_reduce_var_baseline, NULL};
 // static const lt_kernel *const *lt_get_baseline(void) { return lt_units_baseline; }
 import "C"
 
@@ -14,6 +19,11 @@ import (
 
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/arithmetic"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/driver"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/reduce_driver"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/reduce_minmax"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/reduce_norm"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/reduce_sum"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/reduce_var"
 )
 
 func init() { register("baseline", unsafe.Pointer(C.lt_get_baseline())) }
