@@ -29,10 +29,12 @@ LT_INLINE Floats exp_tail(Floats r) {
   return poly(r, 0.5f, 0x1.55548ap-3f, 0x1.555526p-5f, 0x1.123e6p-7f, 0x1.6d0482p-10f);
 }
 LT_INLINE Doubles exp_tail(Doubles r) {
-  return poly(r, 0.5, 0x1.5555555555559p-3, 0x1.555555555555ap-5, 0x1.111111110f67ep-7,
-                0x1.6c16c16c14448p-10, 0x1.a01a01affaf5ap-13, 0x1.a01a01b0bd92dp-16,
-                0x1.71ddf816e0b61p-19, 0x1.27e4c58d52519p-22, 0x1.af5f323e77b38p-26,
-                0x1.1f9587e8d29aep-29);
+  // The leading coefficient is added last, so that it does not round twice.
+  const Doubles p = poly(r, 0x1.5555555555559p-3, 0x1.555555555555ap-5, 0x1.111111110f67ep-7,
+                         0x1.6c16c16c14448p-10, 0x1.a01a01affaf5ap-13, 0x1.a01a01b0bd92dp-16,
+                         0x1.71ddf816e0b61p-19, 0x1.27e4c58d52519p-22, 0x1.af5f323e77b38p-26,
+                         0x1.1f9587e8d29aep-29);
+  return fma(r, p, Doubles(0.5));
 }
 // (2^f - 1) / f to 2^-32 for |f| <= 1/2.
 LT_INLINE Doubles exp2_tail_short(Doubles f) {
@@ -86,17 +88,23 @@ LT_INLINE Doubles vexp(Doubles x) {
 LT_INLINE Floats vexp2(Floats x) {
   x = clamp(x, -151.0f, 129.0f);
   const Floats n = round_small(x), r = x - n;
-  const Floats p = poly(r, 1.0f, 0x1.62e43p-1f, 0x1.ebfbd4p-3f, 0x1.c6af9ep-5f,
-                          0x1.3b32cap-7f, 0x1.5ef57ep-10f, 0x1.3e792p-13f);
-  return scale(p, n);
+  const Floats p = poly(r, 0x1.62e43p-1f, 0x1.ebfbd4p-3f, 0x1.c6af9ep-5f, 0x1.3b32cap-7f,
+                        0x1.5ef57ep-10f, 0x1.3e792p-13f);
+  return scale(fma(r, p, Floats(1.0f)), n);
+}
+// 2^(f + f_lo) for |f| <= 1/2.
+LT_INLINE Doubles exp2_fraction(Doubles f, Doubles f_lo) {
+  const Doubles ln2 = 0x1.62e42fefa39efp-1;
+  const Two<double> y = two_prod(f, ln2);
+  const Doubles y_lo = fma(f_lo, ln2, fma(f, Doubles(0x1.abc9e3b39803fp-56), y.lo));
+  const Doubles r = y.hi + y_lo;
+  const Two<double> s = fast_two_sum(Doubles(1.0), y.hi);
+  return s.hi + fma(r * r, exp_tail(r), s.lo + y_lo);
 }
 LT_INLINE Doubles vexp2(Doubles x) {
   x = clamp(x, -1076.0, 1025.0);
-  const Doubles n = round_small(x), r = x - n;
-  const Two<double> y = two_prod(r, Doubles(0x1.62e42fefa39efp-1));
-  const Doubles y_lo = fma(r, Doubles(0x1.abc9e3b39803fp-56), y.lo);
-  const Two<double> s = fast_two_sum(Doubles(1.0), y.hi);
-  return scale(s.hi + fma(y.hi * y.hi, exp_tail(y.hi), s.lo + y_lo), n);
+  const Doubles n = round_small(x);
+  return scale(exp2_fraction(x - n, 0.0), n);
 }
 
 // (e^x - 1) / 2 as a leading term and a small rest; halved because e^x may lie beyond the range.

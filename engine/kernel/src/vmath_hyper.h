@@ -90,7 +90,7 @@ LT_INLINE Doubles vasinh(Doubles x) {
   const Doubles rest = (total.lo + root.lo) * pow2(max(Doubles(-100.0), -s.k));
   const Two<double> y = log_parts(select(big, s.k + 1.0, s.k), s.f, select(big, Doubles(0.0), rest));
   const Doubles large = select(m < Format<double>::infinity, y.hi + y.lo, m);
-  return select(m < 0.5, fma(x * z, asinh_tail(z), x), copysign(large, x));
+  return copysign(select(m < 0.5, fma(m * z, asinh_tail(z), m), large), x);
 }
 LT_INLINE Floats vasinh(Floats x) {
   const Floats m = abs(x);

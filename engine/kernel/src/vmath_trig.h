@@ -127,10 +127,9 @@ LT_INLINE Doubles sin_shifted(Doubles x, int64_t quadrant) {
 // (-1)^n sin r for float results, |r| <= pi/2.
 LT_INLINE Doubles sin_short(Doubles r, Doubles n) {
   const Doubles z = r * r;
-  const Doubles p =
-      poly(z, -0x1.55555546aedeep-3, 0x1.11110c174c647p-7, -0x1.a017c8a283d33p-13,
-             0x1.716e461a22fcfp-19, -0x1.9a355eb24ee1dp-26);
-  const Doubles y = fma(z * r, p, r);
+  const Doubles y = r * poly(z, 1.0, -0x1.55555546aedeep-3, 0x1.11110c174c647p-7,
+                             -0x1.a017c8a283d33p-13, 0x1.716e461a22fcfp-19,
+                             -0x1.9a355eb24ee1dp-26);
   return xor_bits(y, bit_cast<double>(low_bits(n) << 63));
 }
 
