@@ -373,10 +373,119 @@ var calls = [...]func(frame) error{
 	func(f frame) error { r0, err := ops.GeneratorInitialSeed(f.generator(0)); return f.setInt(err, r0) },  // generator_initial_seed
 	func(f frame) error { r0, err := ops.GeneratorGetState(f.generator(0)); return f.setTensors(err, r0) }, // generator_get_state
 	func(f frame) error { return ops.GeneratorSetState(f.generator(0), f.tensor(1)) },                      // generator_set_state
-	func(f frame) error { r0, err := ops.Floor(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // floor
-	func(f frame) error { r0, err := ops.Ceil(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },       // ceil
-	func(f frame) error { r0, err := ops.Trunc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // trunc
-	func(f frame) error { r0, err := ops.Trunc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // fix
+	func(f frame) error {
+		r0, err := ops.Sum(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+		return f.setTensors(err, r0)
+	}, // sum
+	func(f frame) error {
+		r0, err := ops.Nansum(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+		return f.setTensors(err, r0)
+	}, // nansum
+	func(f frame) error {
+		r0, err := ops.Prod(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2), f.dtype(3))
+		return f.setTensors(err, r0)
+	}, // prod
+	func(f frame) error {
+		r0, err := ops.Mean(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+		return f.setTensors(err, r0)
+	}, // mean
+	func(f frame) error {
+		r0, err := ops.Nanmean(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+		return f.setTensors(err, r0)
+	}, // nanmean
+	func(f frame) error {
+		r0, err := ops.Any(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // any
+	func(f frame) error {
+		r0, err := ops.All(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // all
+	func(f frame) error { r0, err := ops.CountNonzero(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) }, // count_nonzero
+	func(f frame) error { r0, err := ops.Std(f.tensor(0), f.bool(1)); return f.setTensors(err, r0) },          // std
+	func(f frame) error {
+		r0, err := ops.StdDim(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // std.dim
+	func(f frame) error {
+		r0, err := ops.StdCorrection(f.out(0), f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // std.correction
+	func(f frame) error { r0, err := ops.Var(f.tensor(0), f.bool(1)); return f.setTensors(err, r0) }, // var
+	func(f frame) error {
+		r0, err := ops.VarDim(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // var.dim
+	func(f frame) error {
+		r0, err := ops.VarCorrection(f.out(0), f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // var.correction
+	func(f frame) error {
+		r0, r1, err := ops.StdMean(f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0, r1)
+	}, // std_mean
+	func(f frame) error {
+		r0, r1, err := ops.StdMeanDim(f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	}, // std_mean.dim
+	func(f frame) error {
+		r0, r1, err := ops.StdMeanCorrection(f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	}, // std_mean.correction
+	func(f frame) error {
+		r0, r1, err := ops.VarMean(f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0, r1)
+	}, // var_mean
+	func(f frame) error {
+		r0, r1, err := ops.VarMeanDim(f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	}, // var_mean.dim
+	func(f frame) error {
+		r0, r1, err := ops.VarMeanCorrection(f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	}, // var_mean.correction
+	func(f frame) error {
+		r0, err := ops.Norm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
+		return f.setTensors(err, r0)
+	}, // norm
+	func(f frame) error {
+		r0, err := ops.NormName(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4))
+		return f.setTensors(err, r0)
+	}, // norm.name
+	func(f frame) error {
+		r0, err := ops.Amax(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // amax
+	func(f frame) error {
+		r0, err := ops.Amin(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // amin
+	func(f frame) error { r0, err := ops.Max(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // max
+	func(f frame) error {
+		r0, r1, err := ops.MaxDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	}, // max.dim
+	func(f frame) error { r0, err := ops.Min(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // min
+	func(f frame) error {
+		r0, r1, err := ops.MinDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	}, // min.dim
+	func(f frame) error {
+		r0, r1, err := ops.Aminmax(f.out(0), f.out(1), f.tensor(0), f.intOptional(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	}, // aminmax
+	func(f frame) error {
+		r0, err := ops.Argmax(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // argmax
+	func(f frame) error {
+		r0, err := ops.Argmin(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // argmin
+	func(f frame) error { r0, err := ops.Floor(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // floor
+	func(f frame) error { r0, err := ops.Ceil(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // ceil
+	func(f frame) error { r0, err := ops.Trunc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // trunc
+	func(f frame) error { r0, err := ops.Trunc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // fix
 	func(f frame) error {
 		r0, err := ops.Round(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)

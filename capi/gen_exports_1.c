@@ -381,10 +381,724 @@ TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, co
   return status;
 }
 
+TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "sum", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 146, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
+  LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "sum", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "sum");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 146, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
+  LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "sum", "dtype"); a[3].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "sum", "out");
+  tensor_status status = lt_invoke(&frame, "sum");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "nansum", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 147, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
+  LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "nansum", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "nansum");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 147, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
+  LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "nansum", "dtype"); a[3].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "nansum", "out");
+  tensor_status status = lt_invoke(&frame, "nansum");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "prod", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 148, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "prod", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "prod");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 148, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "prod", "dtype"); a[3].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "prod", "out");
+  tensor_status status = lt_invoke(&frame, "prod");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "mean", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 149, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
+  LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "mean", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "mean");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 149, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
+  LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "mean", "dtype"); a[3].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "mean", "out");
+  tensor_status status = lt_invoke(&frame, "mean");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "nanmean", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 150, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
+  LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "nanmean", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "nanmean");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 150, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
+  LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "nanmean", "dtype"); a[3].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "nanmean", "out");
+  tensor_status status = lt_invoke(&frame, "nanmean");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "any", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 151, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
+  LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "any");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 151, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
+  LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "any", "out");
+  tensor_status status = lt_invoke(&frame, "any");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "all", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 152, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
+  LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "all");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 152, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
+  LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "all", "out");
+  tensor_status status = lt_invoke(&frame, "all");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
+  LT_RESULT(out, "count_nonzero", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 153, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "count_nonzero", "self");
+  LT_SPAN(dim, dim_len, "count_nonzero", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  tensor_status status = lt_invoke(&frame, "count_nonzero");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out) {
+  LT_RESULT(out, "std", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 154, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std", "self");
+  a[1].i = unbiased;
+  tensor_status status = lt_invoke(&frame, "std");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "std.dim", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 155, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
+  LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = unbiased;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "std.dim");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 155, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
+  LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = unbiased;
+  a[3].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "std.dim", "out");
+  tensor_status status = lt_invoke(&frame, "std.dim");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "std.correction", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 156, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
+  LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "std.correction");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 156, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
+  LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
+  a[3].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "std.correction", "out");
+  tensor_status status = lt_invoke(&frame, "std.correction");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out) {
+  LT_RESULT(out, "var", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 157, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var", "self");
+  a[1].i = unbiased;
+  tensor_status status = lt_invoke(&frame, "var");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "var.dim", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 158, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
+  LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = unbiased;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "var.dim");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 158, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
+  LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = unbiased;
+  a[3].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "var.dim", "out");
+  tensor_status status = lt_invoke(&frame, "var.dim");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "var.correction", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 159, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
+  LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "var.correction");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 159, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
+  LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
+  a[3].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "var.correction", "out");
+  tensor_status status = lt_invoke(&frame, "var.correction");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, tensor_t **std, tensor_t **mean) {
+  LT_RESULT(std, "std_mean", "std");
+  LT_RESULT(mean, "std_mean", "mean");
+  lt_value a[2];
+  lt_frame frame = {.op = 160, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean", "self");
+  a[1].i = unbiased;
+  tensor_status status = lt_invoke(&frame, "std_mean");
+  if (status == TENSOR_OK) {
+    *std = (tensor_t *)frame.results[0].pointer;
+    *mean = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **std, tensor_t **mean) {
+  LT_RESULT(std, "std_mean.dim", "std");
+  LT_RESULT(mean, "std_mean.dim", "mean");
+  lt_value a[4];
+  lt_frame frame = {.op = 161, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.dim", "self");
+  LT_SPAN(dim, dim_len, "std_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = unbiased;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "std_mean.dim");
+  if (status == TENSOR_OK) {
+    *std = (tensor_t *)frame.results[0].pointer;
+    *mean = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **std, tensor_t **mean) {
+  LT_RESULT(std, "std_mean.correction", "std");
+  LT_RESULT(mean, "std_mean.correction", "mean");
+  lt_value a[4];
+  lt_frame frame = {.op = 162, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.correction", "self");
+  LT_SPAN(dim, dim_len, "std_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_SCALAR(correction, LT_MAYBE, "std_mean.correction", "correction"); a[2].scalar = correction;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "std_mean.correction");
+  if (status == TENSOR_OK) {
+    *std = (tensor_t *)frame.results[0].pointer;
+    *mean = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, tensor_t **var, tensor_t **mean) {
+  LT_RESULT(var, "var_mean", "var");
+  LT_RESULT(mean, "var_mean", "mean");
+  lt_value a[2];
+  lt_frame frame = {.op = 163, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean", "self");
+  a[1].i = unbiased;
+  tensor_status status = lt_invoke(&frame, "var_mean");
+  if (status == TENSOR_OK) {
+    *var = (tensor_t *)frame.results[0].pointer;
+    *mean = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **var, tensor_t **mean) {
+  LT_RESULT(var, "var_mean.dim", "var");
+  LT_RESULT(mean, "var_mean.dim", "mean");
+  lt_value a[4];
+  lt_frame frame = {.op = 164, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.dim", "self");
+  LT_SPAN(dim, dim_len, "var_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = unbiased;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "var_mean.dim");
+  if (status == TENSOR_OK) {
+    *var = (tensor_t *)frame.results[0].pointer;
+    *mean = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **var, tensor_t **mean) {
+  LT_RESULT(var, "var_mean.correction", "var");
+  LT_RESULT(mean, "var_mean.correction", "mean");
+  lt_value a[4];
+  lt_frame frame = {.op = 165, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.correction", "self");
+  LT_SPAN(dim, dim_len, "var_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_SCALAR(correction, LT_MAYBE, "var_mean.correction", "correction"); a[2].scalar = correction;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "var_mean.correction");
+  if (status == TENSOR_OK) {
+    *var = (tensor_t *)frame.results[0].pointer;
+    *mean = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "norm", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 166, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
+  LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
+  LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "norm", "dtype"); a[4].i = dtype;
+  tensor_status status = lt_invoke(&frame, "norm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 166, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
+  LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
+  LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "norm", "dtype"); a[4].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "norm", "out");
+  tensor_status status = lt_invoke(&frame, "norm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "norm.name", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 167, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
+  LT_TEXT(p, "norm.name", "p"); a[1].text = p;
+  LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "norm.name", "dtype"); a[4].i = dtype;
+  tensor_status status = lt_invoke(&frame, "norm.name");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 167, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
+  LT_TEXT(p, "norm.name", "p"); a[1].text = p;
+  LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
+  a[3].i = keepdim;
+  LT_ENUM(dtype, -1, 13, "norm.name", "dtype"); a[4].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "norm.name", "out");
+  tensor_status status = lt_invoke(&frame, "norm.name");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "amax", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 168, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
+  LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "amax");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 168, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
+  LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "amax", "out");
+  tensor_status status = lt_invoke(&frame, "amax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "amin", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 169, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
+  LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "amin");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 169, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
+  LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "amin", "out");
+  tensor_status status = lt_invoke(&frame, "amin");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "max", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 170, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
+  tensor_status status = lt_invoke(&frame, "max");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_max_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 170, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
+  LT_OUTPUT(frame.out[0], out, "max", "out");
+  tensor_status status = lt_invoke(&frame, "max");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "max.dim", "values");
+  LT_RESULT(indices, "max.dim", "indices");
+  lt_value a[3];
+  lt_frame frame = {.op = 171, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "max.dim");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
+  lt_value a[3];
+  lt_frame frame = {.op = 171, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], values, "max.dim", "values");
+  LT_OUTPUT(frame.out[1], indices, "max.dim", "indices");
+  tensor_status status = lt_invoke(&frame, "max.dim");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "min", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 172, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
+  tensor_status status = lt_invoke(&frame, "min");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_min_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 172, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
+  LT_OUTPUT(frame.out[0], out, "min", "out");
+  tensor_status status = lt_invoke(&frame, "min");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "min.dim", "values");
+  LT_RESULT(indices, "min.dim", "indices");
+  lt_value a[3];
+  lt_frame frame = {.op = 173, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "min.dim");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
+  lt_value a[3];
+  lt_frame frame = {.op = 173, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], values, "min.dim", "values");
+  LT_OUTPUT(frame.out[1], indices, "min.dim", "indices");
+  tensor_status status = lt_invoke(&frame, "min.dim");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **min, tensor_t **max) {
+  LT_RESULT(min, "aminmax", "min");
+  LT_RESULT(max, "aminmax", "max");
+  lt_value a[3];
+  lt_frame frame = {.op = 174, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "aminmax");
+  if (status == TENSOR_OK) {
+    *min = (tensor_t *)frame.results[0].pointer;
+    *max = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *min, tensor_t *max) {
+  lt_value a[3];
+  lt_frame frame = {.op = 174, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], min, "aminmax", "min");
+  LT_OUTPUT(frame.out[1], max, "aminmax", "max");
+  tensor_status status = lt_invoke(&frame, "aminmax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "argmax", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 175, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "argmax");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 175, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "argmax", "out");
+  tensor_status status = lt_invoke(&frame, "argmax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "argmin", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 176, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "argmin", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "argmin");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 176, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "argmin", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "argmin", "out");
+  tensor_status status = lt_invoke(&frame, "argmin");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_floor(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "floor", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 146, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 177, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor", "self");
   tensor_status status = lt_invoke(&frame, "floor");
   if (status == TENSOR_OK) {
@@ -395,7 +1109,7 @@ TENSOR_API tensor_status tensor_floor(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_floor_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 146, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 177, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor", "self");
   tensor_status status = lt_invoke(&frame, "floor");
   return status;
@@ -403,7 +1117,7 @@ TENSOR_API tensor_status tensor_floor_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_floor_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 146, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 177, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor", "self");
   LT_OUTPUT(frame.out[0], out, "floor", "out");
   tensor_status status = lt_invoke(&frame, "floor");
@@ -413,7 +1127,7 @@ TENSOR_API tensor_status tensor_floor_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ceil", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 147, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 178, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ceil", "self");
   tensor_status status = lt_invoke(&frame, "ceil");
   if (status == TENSOR_OK) {
@@ -424,7 +1138,7 @@ TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_ceil_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 147, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 178, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ceil", "self");
   tensor_status status = lt_invoke(&frame, "ceil");
   return status;
@@ -432,7 +1146,7 @@ TENSOR_API tensor_status tensor_ceil_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_ceil_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 147, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 178, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ceil", "self");
   LT_OUTPUT(frame.out[0], out, "ceil", "out");
   tensor_status status = lt_invoke(&frame, "ceil");
@@ -442,7 +1156,7 @@ TENSOR_API tensor_status tensor_ceil_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "trunc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 148, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 179, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trunc", "self");
   tensor_status status = lt_invoke(&frame, "trunc");
   if (status == TENSOR_OK) {
@@ -453,7 +1167,7 @@ TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_trunc_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 148, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 179, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trunc", "self");
   tensor_status status = lt_invoke(&frame, "trunc");
   return status;
@@ -461,7 +1175,7 @@ TENSOR_API tensor_status tensor_trunc_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_trunc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 148, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 179, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trunc", "self");
   LT_OUTPUT(frame.out[0], out, "trunc", "out");
   tensor_status status = lt_invoke(&frame, "trunc");
@@ -471,7 +1185,7 @@ TENSOR_API tensor_status tensor_trunc_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "fix", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 149, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 180, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fix", "self");
   tensor_status status = lt_invoke(&frame, "fix");
   if (status == TENSOR_OK) {
@@ -482,7 +1196,7 @@ TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_fix_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 149, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 180, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fix", "self");
   tensor_status status = lt_invoke(&frame, "fix");
   return status;
@@ -490,7 +1204,7 @@ TENSOR_API tensor_status tensor_fix_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_fix_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 149, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 180, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fix", "self");
   LT_OUTPUT(frame.out[0], out, "fix", "out");
   tensor_status status = lt_invoke(&frame, "fix");
@@ -500,7 +1214,7 @@ TENSOR_API tensor_status tensor_fix_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
   LT_RESULT(out, "round", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 150, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 181, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "round", "self");
   a[1].i = decimals;
   tensor_status status = lt_invoke(&frame, "round");
@@ -512,7 +1226,7 @@ TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, te
 
 TENSOR_API tensor_status tensor_round_(tensor_t *self, int64_t decimals) {
   lt_value a[2];
-  lt_frame frame = {.op = 150, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 181, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "round", "self");
   a[1].i = decimals;
   tensor_status status = lt_invoke(&frame, "round");
@@ -521,7 +1235,7 @@ TENSOR_API tensor_status tensor_round_(tensor_t *self, int64_t decimals) {
 
 TENSOR_API tensor_status tensor_round_out(const tensor_t *self, int64_t decimals, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 150, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 181, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "round", "self");
   a[1].i = decimals;
   LT_OUTPUT(frame.out[0], out, "round", "out");
@@ -532,7 +1246,7 @@ TENSOR_API tensor_status tensor_round_out(const tensor_t *self, int64_t decimals
 TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "frac", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 151, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 182, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frac", "self");
   tensor_status status = lt_invoke(&frame, "frac");
   if (status == TENSOR_OK) {
@@ -543,7 +1257,7 @@ TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_frac_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 151, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 182, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frac", "self");
   tensor_status status = lt_invoke(&frame, "frac");
   return status;
@@ -551,7 +1265,7 @@ TENSOR_API tensor_status tensor_frac_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 151, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 182, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frac", "self");
   LT_OUTPUT(frame.out[0], out, "frac", "out");
   tensor_status status = lt_invoke(&frame, "frac");
@@ -561,7 +1275,7 @@ TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clamp", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 152, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 183, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
   LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
@@ -574,7 +1288,7 @@ TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, t
 
 TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
   lt_value a[3];
-  lt_frame frame = {.op = 152, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 183, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
   LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
@@ -584,7 +1298,7 @@ TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor
 
 TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 152, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 183, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
   LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
@@ -596,7 +1310,7 @@ TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar mi
 TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp.tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 153, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 184, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -609,7 +1323,7 @@ TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_
 
 TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 153, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 184, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -619,7 +1333,7 @@ TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *mi
 
 TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 153, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 184, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -631,7 +1345,7 @@ TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clip", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 154, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 185, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
   LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
@@ -644,7 +1358,7 @@ TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, te
 
 TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
   lt_value a[3];
-  lt_frame frame = {.op = 154, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 185, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
   LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
@@ -654,7 +1368,7 @@ TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_
 
 TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 154, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 185, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
   LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
@@ -666,7 +1380,7 @@ TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min
 TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clip.tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 155, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 186, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
@@ -679,7 +1393,7 @@ TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 155, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 186, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
@@ -689,7 +1403,7 @@ TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min
 
 TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 155, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 186, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
@@ -701,7 +1415,7 @@ TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tens
 TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *min, tensor_t **out) {
   LT_RESULT(out, "clamp_min", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 156, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 187, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_REQUIRED(a[1], min, LT_TENSOR, "clamp_min", "min");
   tensor_status status = lt_invoke(&frame, "clamp_min");
@@ -714,7 +1428,7 @@ TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_clamp_min_scalar(const tensor_t *self, tensor_scalar min, tensor_t **out) {
   LT_RESULT(out, "clamp_min", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 156, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 187, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_SCALAR(min, LT_MUST, "clamp_min", "min"); a[1].scalar = min;
   frame.number = 2;
@@ -727,7 +1441,7 @@ TENSOR_API tensor_status tensor_clamp_min_scalar(const tensor_t *self, tensor_sc
 
 TENSOR_API tensor_status tensor_clamp_min_(tensor_t *self, const tensor_t *min) {
   lt_value a[2];
-  lt_frame frame = {.op = 156, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 187, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_REQUIRED(a[1], min, LT_TENSOR, "clamp_min", "min");
   tensor_status status = lt_invoke(&frame, "clamp_min");
@@ -736,7 +1450,7 @@ TENSOR_API tensor_status tensor_clamp_min_(tensor_t *self, const tensor_t *min) 
 
 TENSOR_API tensor_status tensor_clamp_min_scalar_(tensor_t *self, tensor_scalar min) {
   lt_value a[2];
-  lt_frame frame = {.op = 156, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 187, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_SCALAR(min, LT_MUST, "clamp_min", "min"); a[1].scalar = min;
   frame.number = 2;
@@ -746,7 +1460,7 @@ TENSOR_API tensor_status tensor_clamp_min_scalar_(tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_clamp_min_out(const tensor_t *self, const tensor_t *min, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 156, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 187, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_REQUIRED(a[1], min, LT_TENSOR, "clamp_min", "min");
   LT_OUTPUT(frame.out[0], out, "clamp_min", "out");
@@ -756,7 +1470,7 @@ TENSOR_API tensor_status tensor_clamp_min_out(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_clamp_min_scalar_out(const tensor_t *self, tensor_scalar min, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 156, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 187, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_SCALAR(min, LT_MUST, "clamp_min", "min"); a[1].scalar = min;
   frame.number = 2;
@@ -768,7 +1482,7 @@ TENSOR_API tensor_status tensor_clamp_min_scalar_out(const tensor_t *self, tenso
 TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp_max", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 157, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 188, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_REQUIRED(a[1], max, LT_TENSOR, "clamp_max", "max");
   tensor_status status = lt_invoke(&frame, "clamp_max");
@@ -781,7 +1495,7 @@ TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_clamp_max_scalar(const tensor_t *self, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clamp_max", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 157, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 188, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_SCALAR(max, LT_MUST, "clamp_max", "max"); a[1].scalar = max;
   frame.number = 2;
@@ -794,7 +1508,7 @@ TENSOR_API tensor_status tensor_clamp_max_scalar(const tensor_t *self, tensor_sc
 
 TENSOR_API tensor_status tensor_clamp_max_(tensor_t *self, const tensor_t *max) {
   lt_value a[2];
-  lt_frame frame = {.op = 157, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 188, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_REQUIRED(a[1], max, LT_TENSOR, "clamp_max", "max");
   tensor_status status = lt_invoke(&frame, "clamp_max");
@@ -803,7 +1517,7 @@ TENSOR_API tensor_status tensor_clamp_max_(tensor_t *self, const tensor_t *max) 
 
 TENSOR_API tensor_status tensor_clamp_max_scalar_(tensor_t *self, tensor_scalar max) {
   lt_value a[2];
-  lt_frame frame = {.op = 157, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 188, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_SCALAR(max, LT_MUST, "clamp_max", "max"); a[1].scalar = max;
   frame.number = 2;
@@ -813,7 +1527,7 @@ TENSOR_API tensor_status tensor_clamp_max_scalar_(tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_clamp_max_out(const tensor_t *self, const tensor_t *max, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 157, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 188, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_REQUIRED(a[1], max, LT_TENSOR, "clamp_max", "max");
   LT_OUTPUT(frame.out[0], out, "clamp_max", "out");
@@ -823,7 +1537,7 @@ TENSOR_API tensor_status tensor_clamp_max_out(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_clamp_max_scalar_out(const tensor_t *self, tensor_scalar max, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 157, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 188, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_SCALAR(max, LT_MUST, "clamp_max", "max"); a[1].scalar = max;
   frame.number = 2;
@@ -835,7 +1549,7 @@ TENSOR_API tensor_status tensor_clamp_max_scalar_out(const tensor_t *self, tenso
 TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "maximum", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 158, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 189, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "maximum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "maximum", "other");
   tensor_status status = lt_invoke(&frame, "maximum");
@@ -847,7 +1561,7 @@ TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_maximum_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 158, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 189, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "maximum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "maximum", "other");
   LT_OUTPUT(frame.out[0], out, "maximum", "out");
@@ -858,7 +1572,7 @@ TENSOR_API tensor_status tensor_maximum_out(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_minimum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "minimum", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 159, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 190, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "minimum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "minimum", "other");
   tensor_status status = lt_invoke(&frame, "minimum");
@@ -870,7 +1584,7 @@ TENSOR_API tensor_status tensor_minimum(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 159, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 190, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "minimum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "minimum", "other");
   LT_OUTPUT(frame.out[0], out, "minimum", "out");
@@ -881,7 +1595,7 @@ TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_fmax(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmax", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 160, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 191, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmax", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmax", "other");
   tensor_status status = lt_invoke(&frame, "fmax");
@@ -893,7 +1607,7 @@ TENSOR_API tensor_status tensor_fmax(const tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 160, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 191, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmax", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmax", "other");
   LT_OUTPUT(frame.out[0], out, "fmax", "out");
@@ -904,7 +1618,7 @@ TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmin", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 161, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 192, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmin", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmin", "other");
   tensor_status status = lt_invoke(&frame, "fmin");
@@ -916,7 +1630,7 @@ TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 161, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 192, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmin", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmin", "other");
   LT_OUTPUT(frame.out[0], out, "fmin", "out");
@@ -927,7 +1641,7 @@ TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "relu", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 162, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 193, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "relu", "self");
   tensor_status status = lt_invoke(&frame, "relu");
   if (status == TENSOR_OK) {
@@ -938,7 +1652,7 @@ TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_relu_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 162, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 193, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "relu", "self");
   tensor_status status = lt_invoke(&frame, "relu");
   return status;
@@ -947,7 +1661,7 @@ TENSOR_API tensor_status tensor_relu_(tensor_t *self) {
 TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "where", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 163, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 194, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
   LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
   LT_REQUIRED(a[2], other, LT_TENSOR, "where", "other");
@@ -961,7 +1675,7 @@ TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t 
 TENSOR_API tensor_status tensor_where_scalar(const tensor_t *condition, const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "where", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 163, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 194, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
   LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
   LT_SCALAR(other, LT_MUST, "where", "other"); a[2].scalar = other;
@@ -975,7 +1689,7 @@ TENSOR_API tensor_status tensor_where_scalar(const tensor_t *condition, const te
 
 TENSOR_API tensor_status tensor_where_out(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 163, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 194, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
   LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
   LT_REQUIRED(a[2], other, LT_TENSOR, "where", "other");
@@ -986,7 +1700,7 @@ TENSOR_API tensor_status tensor_where_out(const tensor_t *condition, const tenso
 
 TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 163, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 194, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
   LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
   LT_SCALAR(other, LT_MUST, "where", "other"); a[2].scalar = other;
@@ -999,7 +1713,7 @@ TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, cons
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "from_data", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 164, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 195, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = data;
   LT_SPAN(size, size_len, "from_data", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "from_data", "dtype"); a[2].i = dtype;
@@ -1013,7 +1727,7 @@ TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64
 TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, void *deleter, void *context, bool read_only, tensor_t **out) {
   LT_RESULT(out, "from_blob", "out");
   lt_value a[8];
-  lt_frame frame = {.op = 165, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 196, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = data;
   a[1].i = nbytes;
   LT_ENUM(dtype, -1, 13, "from_blob", "dtype"); a[2].i = dtype;
@@ -1032,7 +1746,7 @@ TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dty
 TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
   LT_RESULT(out, "data_ptr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 166, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 197, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "data_ptr", "self");
   tensor_status status = lt_invoke(&frame, "data_ptr");
   if (status == TENSOR_OK) {
@@ -1044,7 +1758,7 @@ TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
 TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_read_only", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 167, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 198, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_read_only", "self");
   tensor_status status = lt_invoke(&frame, "is_read_only");
   if (status == TENSOR_OK) {
@@ -1056,7 +1770,7 @@ TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_storage_t **out) {
   LT_RESULT(out, "untyped_storage", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 168, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 199, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "untyped_storage", "self");
   tensor_status status = lt_invoke(&frame, "untyped_storage");
   if (status == TENSOR_OK) {
@@ -1068,7 +1782,7 @@ TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_sto
 TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device, tensor_storage_t **out) {
   LT_RESULT(out, "storage_new", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 169, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 200, .mode = LT_FUNCTION, .args = a};
   a[0].i = nbytes;
   LT_ENUM(device.type, -1, 2, "storage_new", "device"); a[1].device = device;
   tensor_status status = lt_invoke(&frame, "storage_new");
@@ -1081,7 +1795,7 @@ TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device
 TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int64_t *out) {
   LT_RESULT(out, "storage_nbytes", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 170, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_nbytes", "self");
   tensor_status status = lt_invoke(&frame, "storage_nbytes");
   if (status == TENSOR_OK) {
@@ -1093,7 +1807,7 @@ TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int
 TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, void **out) {
   LT_RESULT(out, "storage_data_ptr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 171, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 202, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_data_ptr", "self");
   tensor_status status = lt_invoke(&frame, "storage_data_ptr");
   if (status == TENSOR_OK) {
@@ -1104,7 +1818,7 @@ TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, v
 
 TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t nbytes) {
   lt_value a[2];
-  lt_frame frame = {.op = 172, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 203, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_resize_", "self");
   a[1].i = nbytes;
   tensor_status status = lt_invoke(&frame, "storage_resize_");
@@ -1114,7 +1828,7 @@ TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t 
 TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self, tensor_device *out) {
   LT_RESULT(out, "storage_get_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 173, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 204, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_get_device", "self");
   tensor_status status = lt_invoke(&frame, "storage_get_device");
   if (status == TENSOR_OK) {
@@ -1126,7 +1840,7 @@ TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self,
 TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, int64_t *out) {
   LT_RESULT(out, "storage_use_count", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 174, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_use_count", "self");
   tensor_status status = lt_invoke(&frame, "storage_use_count");
   if (status == TENSOR_OK) {
@@ -1138,7 +1852,7 @@ TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, 
 TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, tensor_dtype dtype, char **out) {
   LT_RESULT(out, "storage_to_string", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 175, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_to_string", "self");
   LT_ENUM(dtype, -1, 13, "storage_to_string", "dtype"); a[1].i = dtype;
   tensor_status status = lt_invoke(&frame, "storage_to_string");
@@ -1154,7 +1868,7 @@ TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int
   LT_RESULT(cached, "memory_stats", "cached");
   LT_RESULT(blocks, "memory_stats", "blocks");
   lt_value a[1];
-  lt_frame frame = {.op = 176, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 207, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "memory_stats");
   if (status == TENSOR_OK) {
     *in_use = (int64_t)frame.results[0].i;
@@ -1167,21 +1881,21 @@ TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int
 
 TENSOR_API tensor_status tensor_reset_peak_memory_stats(void) {
   lt_value a[1];
-  lt_frame frame = {.op = 177, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 208, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "reset_peak_memory_stats");
   return status;
 }
 
 TENSOR_API tensor_status tensor_empty_cache(void) {
   lt_value a[1];
-  lt_frame frame = {.op = 178, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "empty_cache");
   return status;
 }
 
 TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes) {
   lt_value a[1];
-  lt_frame frame = {.op = 179, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
   a[0].i = nbytes;
   tensor_status status = lt_invoke(&frame, "set_memory_limit");
   return status;

@@ -983,6 +983,141 @@ TENSOR_API tensor_status tensor_logical_not(const tensor_t *self, tensor_t **out
 TENSOR_API tensor_status tensor_logical_not_(tensor_t *self);
 TENSOR_API tensor_status tensor_logical_not_out(const tensor_t *self, tensor_t *out);
 
+// ---------------------------------------------------------------------------------------------------------- reductions
+
+// Adds up the elements over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Integers and bool give int64 unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
+// added in blocks whose totals are kept in float64; the result is the same for any number of threads. An empty sum is 0.
+TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
+
+// As `sum`, with NaN counted as 0. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
+
+// Multiplies the elements along `dim`, or all of them. `keepdim` keeps the reduced dimension with size 1.
+// Integers and bool give int64 unless `dtype` is given. An empty product is 1.
+TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t *out);
+
+// Averages over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Integers and bool are refused unless `dtype` is given. An empty mean is NaN.
+TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
+
+// Averages the elements over `dim` that are not NaN. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
+
+// Tells whether any element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
+// `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
+
+// Tells whether every element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
+// `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
+
+// Counts the elements over `dim` that are not zero, as int64. `dim` is one dimension or several; none, or an empty list, means all.
+TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out);
+
+// Standard deviation of all elements; `unbiased` divides by one less than their number.
+TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out);
+
+// Standard deviation over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out);
+
+// Standard deviation over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
+// infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
+TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out);
+
+// Variance of all elements; `unbiased` divides by one less than their number.
+TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out);
+
+// Variance over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out);
+
+// Variance over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
+// infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
+TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out);
+
+// Standard deviation and mean of all elements; `unbiased` divides by one less than their number.
+TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, tensor_t **std, tensor_t **mean);
+
+// Standard deviation and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **std, tensor_t **mean);
+
+// Standard deviation and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
+// infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
+TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **std, tensor_t **mean);
+
+// Variance and mean of all elements; `unbiased` divides by one less than their number.
+TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, tensor_t **var, tensor_t **mean);
+
+// Variance and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **var, tensor_t **mean);
+
+// Variance and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
+// infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
+TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **var, tensor_t **mean);
+
+// Vector norm over `dim`: the `p`-th root of the sum of |x|^p, 2 unless given. p of inf is the largest |x|, -inf the smallest, 0 the number
+// of elements that are not zero. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Complex inputs give real norms. `dtype` converts elements first.
+TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
+
+// As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`.
+TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
+
+// The largest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Reducing a dimension of size 0 is an error, for there is no largest of nothing.
+TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
+
+// The smallest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Reducing a dimension of size 0 is an error, for there is no smallest of nothing.
+TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
+
+// The largest of all elements, NaN where there is one. An input without elements is an error.
+TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_max_out(const tensor_t *self, tensor_t *out);
+
+// The largest elements along `dim` and the int64 index of the first of each. NaN counts as larger than every number.
+TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
+
+// The smallest of all elements, NaN where there is one. An input without elements is an error.
+TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_min_out(const tensor_t *self, tensor_t *out);
+
+// The smallest elements along `dim` and the int64 index of the first of each. NaN counts as smaller than every number.
+TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
+
+// The smallest and the largest elements along `dim`, or of all.
+TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **min, tensor_t **max);
+TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *min, tensor_t *max);
+
+// The int64 index of the first largest element along `dim`, or among all elements in row-major order. The first NaN counts as the largest.
+TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out);
+
+// The int64 index of the first smallest element along `dim`, or among all elements in row-major order. The first NaN counts as the smallest.
+TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out);
+
 // ------------------------------------------------------------------------------------------------- storages and memory
 
 // Makes a tensor of shape `size` from a copy of the elements at `data`, which lie in row-major order without gaps.

@@ -36,6 +36,13 @@ type params func(dtype.DType, *iter.Params)
 
 // resultType promotes operands.
 func resultType(operands ...*tensor.Tensor) dtype.DType {
+	first, same := operands[0], true
+	for _, t := range operands[1:] {
+		same = same && t.DType() == first.DType()
+	}
+	if same && !first.IsNumber() {
+		return first.DType()
+	}
 	var r dtype.Result
 	for _, t := range operands {
 		r.Add(t.DType(), t.Rank())

@@ -3,7 +3,7 @@
 // erfc x = e^(-x^2) u P(1 - 6 u) with u = 1/(x + 3) for x >= 0: the transformed variable keeps one
 // minimax polynomial good from 0 to infinity (M. M. Shepherd, J. G. Laframboise, Chebyshev
 // approximation of (1+2x)exp(x^2)erfc x, Math. Comp. 36, 1981, use a like one). erf is x times a
-// polynomial in x^2 below 5/4 and 1 - erfc beyond; for floats 1 - 2^(-x Q(x)), Q minimax, throughout.
+// polynomial in x^2 below 1 and 1 - erfc beyond; for floats 1 - 2^(-x Q(x)), Q minimax, throughout.
 #ifndef LT_VMATH_ERF_H_
 #define LT_VMATH_ERF_H_
 
@@ -12,32 +12,55 @@
 namespace lt {
 namespace {
 
-// (erf x / x - 2/sqrt(pi)) / x^2 for x^2 = z <= 25/16.
+// (erf x / x - 2/sqrt(pi) (1 - x^2/3)) / x^4 for x^2 = z <= 1.
 LT_INLINE Doubles erf_tail(Doubles z) {
-  return poly(z, -0x1.812746b0379e4p-2, 0x1.ce2f21a0429b3p-4, -0x1.b82ce3127f0cep-6,
-              0x1.565bcd0d11d21p-8, -0x1.c02db3c79230ep-11, 0x1.f9a320f9a9cb6p-14,
-              -0x1.f4d1ee32c37p-17, 0x1.b9e14bc3ed65ep-20, -0x1.5f42a0239228cp-23,
-              0x1.fa4e2e935fe8p-27, -0x1.46ec07a9747e9p-30, 0x1.5d87851f5da55p-34,
-              -0x1.cc644d45be55p-39);
+  const Doubles p = poly(z, -0x1.b82ce31278541p-6, 0x1.565bcd0b6b7a4p-8, -0x1.c02db36946eaep-11,
+                         0x1.f9a314ccfaadep-14, -0x1.f4d0eebac5603p-17, 0x1.b9d36ba08ff78p-20,
+                         -0x1.5ec0f873c9947p-23, 0x1.f402a671bf21ap-27, -0x1.2df59f017419ep-30,
+                         0x1.d6616092b9284p-35);
+  return fma(z, p, Doubles(0x1.ce2f21a0429acp-4));
 }
 
-// erfc m for 5/4 <= m <= 6 to 2^-58 of 1.
+LT_INLINE Doubles erf_small(Doubles x) {
+  const Doubles c = -0x1.812746b0379e7p-2;
+  const Two<double> z = two_prod(x, x), p = two_prod(z.hi, c);
+  const Two<double> s = fast_two_sum(Doubles(0x1.20dd750429b6dp0), p.hi);
+  const Doubles constants =
+      fma(z.hi, Doubles(0x1.ee12e49cab7p-57), fma(z.lo, c, p.lo + 0x1.1ae3a914fed8p-56));
+  const Doubles lo = fma(z.hi, z.hi * erf_tail(z.hi), s.lo + constants);
+  const Two<double> y = two_prod(x, s.hi);
+  return y.hi + fma(x, lo, y.lo);
+}
+
+// erfc m for 1 <= m <= 6 to 2^-56 of 1: e^(-m^2) u P((m - 3/2) u) with u = 1/(m + 3/2), which makes
+// the polynomial's argument small where erfc is large.
 LT_INLINE Doubles erfc_tail(Doubles m) {
-  const Doubles u = Doubles(1.0) / (m + 3.0), t = fma(u, Doubles(-6.0), Doubles(1.0));
-  const Doubles p = poly(t, 0x1.12f21ddd9f444p0, -0x1.c44c471bb3f78p-1, 0x1.2e32694559759p-1,
-                         -0x1.3deb214408483p-2, 0x1.e995f1d9bfe26p-4, -0x1.b7897b3db18d7p-6,
-                         -0x1.3dd194dcabe87p-10, 0x1.8da4e8938f09fp-9, -0x1.2028e8313c684p-11,
-                         -0x1.236040e961821p-12, 0x1.da9ad0881f2d5p-14, 0x1.8c151e6dbe8d4p-15);
+  const Doubles d = m + 1.5, d_lo = (1.5 - d) + m;
+  const Doubles u = Doubles(1.0) / d, t = (m - 1.5) * u;
+  const Doubles p = poly(t, -0x1.0404eaa26c42cp-1, 0x1.35bf360d08359p-4, 0x1.875188281d9ap-5,
+                         -0x1.0a11cd36bfb1fp-7, -0x1.3607c2d2cd68ep-7, -0x1.a8d6b2285a84fp-11,
+                         0x1.d07b9ce5d5e2p-10, 0x1.cf896f4f5c723p-11, -0x1.816a29dd6bd4ap-15,
+                         -0x1.0ca483fffde7p-12, -0x1.11ce8cd510808p-13, -0x1.087ab8573a2d9p-22,
+                         0x1.044f9e659a68p-14);
   const Two<double> square = two_prod(m, m);
   const auto e = exp_parts(-square.hi, -square.lo);
-  return (e.hi + e.lo) * pow2(e.n) * (u * p);
+  const Doubles up = u * fma(t, p, Doubles(0x1.edf487f74041ep-1));
+  // What rounding took from u and from e.
+  const Doubles lost = minus_product(Doubles(1.0), u, d) - u * d_lo;
+  const Doubles scaled = pow2(e.n) * up;
+  return fma(e.hi, scaled, fma(e.hi * scaled, lost, e.lo * scaled));
 }
 
 LT_INLINE Doubles verf(Doubles x) {
-  const Doubles m = min(Doubles(6.0), abs(x)), z = x * x;
-  const Two<double> y = two_prod(x, Doubles(0x1.20dd750429b6dp0));
-  const Doubles small = y.hi + fma(x * z, erf_tail(z), fma(x, Doubles(0x1.1ae3a914fed8p-56), y.lo));
-  return copysign(select(m < 1.25, small, Doubles(1.0) - erfc_tail(m)), x);
+  const Doubles m = min(Doubles(6.0), abs(x));
+  Doubles small = erf_small(m);
+  if constexpr (!LT_FMA) {
+    // Without fma the product's error underflows.
+    const Mask<double> tiny = m < 0x1p-900;
+    small = select(tiny, erf_small(m * 0x1p200) * 0x1p-200, small);
+  }
+  const Doubles y = select(m < 1.0, small, Doubles(1.0) - erfc_tail(m));
+  return copysign(y, x);
 }
 LT_INLINE Floats verf(Floats x) {
   const Floats y = in_double(min(Floats(4.0f), abs(x)), [](Doubles m) {

@@ -24,18 +24,22 @@ struct Ln2<double> {
   static constexpr double hi = 0x1.62e42fefa38p-1, lo = 0x1.ef35793c7673p-45;
 };
 
-// (e^r - 1 - r) / r^2 for |r| <= ln 2 / 2.
-LT_INLINE Floats exp_tail(Floats r) {
-  return poly(r, 0.5f, 0x1.55548ap-3f, 0x1.555526p-5f, 0x1.123e6p-7f, 0x1.6d0482p-10f);
+// (e^r - 1 - r - r^2/2) / r^3 for |r| <= ln 2 / 2.
+LT_INLINE Floats exp_cubic(Floats r) {
+  return poly(r, 0x1.55548ap-3f, 0x1.555526p-5f, 0x1.123e6p-7f, 0x1.6d0482p-10f);
 }
-LT_INLINE Doubles exp_tail(Doubles r) {
-  // The leading coefficient is added last, so that it does not round twice.
-  const Doubles p = poly(r, 0x1.5555555555559p-3, 0x1.555555555555ap-5, 0x1.111111110f67ep-7,
-                         0x1.6c16c16c14448p-10, 0x1.a01a01affaf5ap-13, 0x1.a01a01b0bd92dp-16,
-                         0x1.71ddf816e0b61p-19, 0x1.27e4c58d52519p-22, 0x1.af5f323e77b38p-26,
-                         0x1.1f9587e8d29aep-29);
-  return fma(r, p, Doubles(0.5));
+LT_INLINE Doubles exp_cubic(Doubles r) {
+  return poly(r, 0x1.5555555555559p-3, 0x1.555555555555ap-5, 0x1.111111110f67ep-7,
+              0x1.6c16c16c14448p-10, 0x1.a01a01affaf5ap-13, 0x1.a01a01b0bd92dp-16,
+              0x1.71ddf816e0b61p-19, 0x1.27e4c58d52519p-22, 0x1.af5f323e77b38p-26,
+              0x1.1f9587e8d29aep-29);
 }
+// (e^r - 1 - r) / r^2
+template <class T>
+LT_INLINE Vec<T> exp_tail(Vec<T> r) {
+  return fma(r, exp_cubic(r), Vec<T>(T(0.5)));
+}
+
 // (2^f - 1) / f to 2^-32 for |f| <= 1/2.
 LT_INLINE Doubles exp2_tail_short(Doubles f) {
   return poly(f, 0x1.62e42fef95ed3p-1, 0x1.ebfbe045fe519p-3, 0x1.c6b08dc5e0209p-5,
@@ -87,10 +91,12 @@ LT_INLINE Doubles vexp(Doubles x) {
 
 LT_INLINE Floats vexp2(Floats x) {
   x = clamp(x, -151.0f, 129.0f);
+  // Rounding a float product before the last sum would cost more than one unit.
+  if constexpr (!LT_FMA) return in_double(x, [](Doubles v) { return exp2_short(v); });
   const Floats n = round_small(x), r = x - n;
-  const Floats p = poly(r, 0x1.62e43p-1f, 0x1.ebfbd4p-3f, 0x1.c6af9ep-5f, 0x1.3b32cap-7f,
-                        0x1.5ef57ep-10f, 0x1.3e792p-13f);
-  return scale(fma(r, p, Floats(1.0f)), n);
+  const Floats p = poly(r, 0x1.ebfbd4p-3f, 0x1.c6af9ep-5f, 0x1.3b32cap-7f, 0x1.5ef57ep-10f,
+                        0x1.3e792p-13f);
+  return scale(fma(r, fma(r, p, Floats(0x1.62e43p-1f)), Floats(1.0f)), n);
 }
 // 2^(f + f_lo) for |f| <= 1/2.
 LT_INLINE Doubles exp2_fraction(Doubles f, Doubles f_lo) {
@@ -113,8 +119,12 @@ LT_INLINE Two<double> half_expm1_parts(Doubles x) {
   const Doubles exact = fma(n, Doubles(-Ln2<double>::hi), x);
   const Doubles rest = n * -Ln2<double>::lo;
   const Doubles r = exact + rest, s = pow2(n - 1.0);
-  const Two<double> sum = fast_two_sum(s - 0.5, s * exact);
-  return {sum.hi, fma(s, fma(r * r, exp_tail(r), rest), sum.lo)};
+  // For n of 1 and -1 the sum cancels, so that r^2/2 must not round either.
+  const Two<double> square = two_prod(r, r);
+  const Doubles cubic = fma(square.hi * r, exp_cubic(r), fma(square.lo, Doubles(0.5), rest));
+  const Two<double> a = fast_two_sum(s, Doubles(-0.5)), b = fast_two_sum(a.hi, s * exact);
+  const Two<double> c = fast_two_sum(b.hi, s * 0.5 * square.hi);
+  return {c.hi, fma(s, cubic, (a.lo + b.lo) + c.lo)};
 }
 
 LT_INLINE Floats vexpm1(Floats x) {
