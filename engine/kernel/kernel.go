@@ -67,10 +67,14 @@ type Kernel struct {
 	Name      string
 	Signature string
 	rows      [dtype.Count]uintptr
+	tiny      [dtype.Count]Tiny
 }
 
 // Row is the function for dtype d, 0 where the kernel has none.
 func (k *Kernel) Row(d dtype.DType) uintptr { return k.rows[d] }
+
+// Tiny is the Go form of a binary kernel for a few elements, nil where there is none.
+func (k *Kernel) Tiny(d dtype.DType) Tiny { return k.tiny[d] }
 
 // Has tells whether the kernel serves dtype d.
 func (k *Kernel) Has(d dtype.DType) bool { return k.rows[d] != 0 }
@@ -107,6 +111,7 @@ var load = sync.OnceValue(func() *table {
 			for d := range k.rows {
 				k.rows[d] = uintptr(entry.rows[d])
 			}
+			k.tiny = tinyKernels[k.Name]
 			t.kernels[k.Name] = k
 		}
 	}

@@ -26,7 +26,7 @@ func (t *Tensor) Recycle() {
 		t.Release()
 		return
 	}
-	*t = Tensor{}
+	t.storage, t.offset, t.layout, t.number = nil, 0, Strided, false
 	list := &parked[f.own.Class()]
 	list.Lock()
 	kept := len(list.free) < parkedKept
