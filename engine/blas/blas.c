@@ -82,6 +82,12 @@ void lt_blas_gemv(const lt_blas_product *p) {
   // BLAS takes the matrix as it is stored.
   const int64_t rows = p->a_transposed ? p->k : p->m, cols = p->a_transposed ? p->m : p->k;
   void *fn = blas.gemv[p->type];
+  if (p->beta[0] == 0 && p->beta[1] == 0) {
+    // Some versions scale by 0, which keeps the NaN that uninitialised memory may hold.
+    static const int64_t sizes[4] = {4, 8, 8, 16};
+    const int64_t size = sizes[p->type];
+    for (int64_t i = 0; i < p->m; i++) memset((char *)p->c + i * p->ldc * size, 0, size);
+  }
   switch (p->type) {
     case 0:
       ((sgemv_fn)fn)(kRowMajor, ta, rows, cols, (float)p->alpha[0], (const float *)p->a, p->lda, (const float *)p->b, p->ldb,

@@ -131,7 +131,7 @@ func multiply(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar) error
 		p := p
 		for i := begin; i < end; i++ {
 			p.A, p.B, p.C = ma.data+uintptr(i*ma.batchStep*size), mb.data+uintptr(i*mb.batchStep*size), mc.data+uintptr(i*mc.batchStep*size)
-			blasProduct(d, p, ma, mb, mc, beta)
+			blasProduct(d, p, ma, mb, mc)
 		}
 	}
 	if work <= soloProduct {
@@ -143,7 +143,7 @@ func multiply(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar) error
 }
 
 // blasProduct multiplies one pair, as a matrix and a vector where one of them is.
-func blasProduct(d dtype.DType, p blas.Product, ma, mb, mc matrices, beta dtype.Scalar) {
+func blasProduct(d dtype.DType, p blas.Product, ma, mb, mc matrices) {
 	vector := blas.Product{Alpha: p.Alpha, Beta: p.Beta, N: 1, C: p.C}
 	switch {
 	case mc.cols == 1 && mb.row > 0:
@@ -155,13 +155,6 @@ func blasProduct(d dtype.DType, p blas.Product, ma, mb, mc matrices, beta dtype.
 	default:
 		blas.Gemm(d, &p)
 		return
-	}
-	if beta.Equal(0) {
-		// Only matrix products are sure not to read what they overwrite.
-		size := d.Size()
-		for i := range vector.M {
-			tensor.Put(unsafe.Pointer(vector.C+uintptr(i*vector.Ldc*size)), d, dtype.IntScalar(0))
-		}
 	}
 	blas.Gemv(d, &vector)
 }
