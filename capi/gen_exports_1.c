@@ -2043,10 +2043,628 @@ TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, cons
   return status;
 }
 
+TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "cumsum", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "cumsum", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "cumsum");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cumsum_(tensor_t *self, int64_t dim, tensor_dtype dtype) {
+  lt_value a[3];
+  lt_frame frame = {.op = 214, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "cumsum", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "cumsum");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 214, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "cumsum", "dtype"); a[2].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "cumsum", "out");
+  tensor_status status = lt_invoke(&frame, "cumsum");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "cumprod", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "cumprod", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "cumprod");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cumprod_(tensor_t *self, int64_t dim, tensor_dtype dtype) {
+  lt_value a[3];
+  lt_frame frame = {.op = 215, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "cumprod", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "cumprod");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cumprod_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 215, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "cumprod", "dtype"); a[2].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "cumprod", "out");
+  tensor_status status = lt_invoke(&frame, "cumprod");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "cummax", "values");
+  LT_RESULT(indices, "cummax", "indices");
+  lt_value a[2];
+  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cummax", "self");
+  a[1].i = dim;
+  tensor_status status = lt_invoke(&frame, "cummax");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cummax_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices) {
+  lt_value a[2];
+  lt_frame frame = {.op = 216, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cummax", "self");
+  a[1].i = dim;
+  LT_OUTPUT(frame.out[0], values, "cummax", "values");
+  LT_OUTPUT(frame.out[1], indices, "cummax", "indices");
+  tensor_status status = lt_invoke(&frame, "cummax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cummin(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "cummin", "values");
+  LT_RESULT(indices, "cummin", "indices");
+  lt_value a[2];
+  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cummin", "self");
+  a[1].i = dim;
+  tensor_status status = lt_invoke(&frame, "cummin");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cummin_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices) {
+  lt_value a[2];
+  lt_frame frame = {.op = 217, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cummin", "self");
+  a[1].i = dim;
+  LT_OUTPUT(frame.out[0], values, "cummin", "values");
+  LT_OUTPUT(frame.out[1], indices, "cummin", "indices");
+  tensor_status status = lt_invoke(&frame, "cummin");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logcumsumexp(const tensor_t *self, int64_t dim, tensor_t **out) {
+  LT_RESULT(out, "logcumsumexp", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logcumsumexp", "self");
+  a[1].i = dim;
+  tensor_status status = lt_invoke(&frame, "logcumsumexp");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t dim, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 218, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logcumsumexp", "self");
+  a[1].i = dim;
+  LT_OUTPUT(frame.out[0], out, "logcumsumexp", "out");
+  tensor_status status = lt_invoke(&frame, "logcumsumexp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "logsumexp", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logsumexp", "self");
+  LT_SPAN(dim, dim_len, "logsumexp", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "logsumexp");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 219, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logsumexp", "self");
+  LT_SPAN(dim, dim_len, "logsumexp", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "logsumexp", "out");
+  tensor_status status = lt_invoke(&frame, "logsumexp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "softmax", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "softmax", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "softmax");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 220, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "softmax", "dtype"); a[2].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "softmax", "out");
+  tensor_status status = lt_invoke(&frame, "softmax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "log_softmax", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log_softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "log_softmax", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "log_softmax");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 221, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log_softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "log_softmax", "dtype"); a[2].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "log_softmax", "out");
+  tensor_status status = lt_invoke(&frame, "log_softmax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sort(const tensor_t *self, int64_t dim, bool descending, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "sort", "values");
+  LT_RESULT(indices, "sort", "indices");
+  lt_value a[3];
+  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sort", "self");
+  a[1].i = dim;
+  a[2].i = descending;
+  tensor_status status = lt_invoke(&frame, "sort");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sort_out(const tensor_t *self, int64_t dim, bool descending, tensor_t *values, tensor_t *indices) {
+  lt_value a[3];
+  lt_frame frame = {.op = 222, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sort", "self");
+  a[1].i = dim;
+  a[2].i = descending;
+  LT_OUTPUT(frame.out[0], values, "sort", "values");
+  LT_OUTPUT(frame.out[1], indices, "sort", "indices");
+  tensor_status status = lt_invoke(&frame, "sort");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sort_stable(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "sort.stable", "values");
+  LT_RESULT(indices, "sort.stable", "indices");
+  lt_value a[4];
+  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sort.stable", "self");
+  a[1].i = stable;
+  a[2].i = dim;
+  a[3].i = descending;
+  tensor_status status = lt_invoke(&frame, "sort.stable");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sort_stable_out(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t *values, tensor_t *indices) {
+  lt_value a[4];
+  lt_frame frame = {.op = 223, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sort.stable", "self");
+  a[1].i = stable;
+  a[2].i = dim;
+  a[3].i = descending;
+  LT_OUTPUT(frame.out[0], values, "sort.stable", "values");
+  LT_OUTPUT(frame.out[1], indices, "sort.stable", "indices");
+  tensor_status status = lt_invoke(&frame, "sort.stable");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool descending, tensor_t **out) {
+  LT_RESULT(out, "argsort", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "argsort", "self");
+  a[1].i = dim;
+  a[2].i = descending;
+  tensor_status status = lt_invoke(&frame, "argsort");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable, int64_t dim, bool descending, tensor_t **out) {
+  LT_RESULT(out, "argsort.stable", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "argsort.stable", "self");
+  a[1].i = stable;
+  a[2].i = dim;
+  a[3].i = descending;
+  tensor_status status = lt_invoke(&frame, "argsort.stable");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_msort(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "msort", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "msort", "self");
+  tensor_status status = lt_invoke(&frame, "msort");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_msort_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 226, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "msort", "self");
+  LT_OUTPUT(frame.out[0], out, "msort", "out");
+  tensor_status status = lt_invoke(&frame, "msort");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_topk(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "topk", "values");
+  LT_RESULT(indices, "topk", "indices");
+  lt_value a[5];
+  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "topk", "self");
+  a[1].i = k;
+  a[2].i = dim;
+  a[3].i = largest;
+  a[4].i = sorted;
+  tensor_status status = lt_invoke(&frame, "topk");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_topk_out(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t *values, tensor_t *indices) {
+  lt_value a[5];
+  lt_frame frame = {.op = 227, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "topk", "self");
+  a[1].i = k;
+  a[2].i = dim;
+  a[3].i = largest;
+  a[4].i = sorted;
+  LT_OUTPUT(frame.out[0], values, "topk", "values");
+  LT_OUTPUT(frame.out[1], indices, "topk", "indices");
+  tensor_status status = lt_invoke(&frame, "topk");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_median(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "median", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "median", "self");
+  tensor_status status = lt_invoke(&frame, "median");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_median_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "median.dim", "values");
+  LT_RESULT(indices, "median.dim", "indices");
+  lt_value a[3];
+  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "median.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "median.dim");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_median_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
+  lt_value a[3];
+  lt_frame frame = {.op = 229, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "median.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], values, "median.dim", "values");
+  LT_OUTPUT(frame.out[1], indices, "median.dim", "indices");
+  tensor_status status = lt_invoke(&frame, "median.dim");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nanmedian(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "nanmedian", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nanmedian", "self");
+  tensor_status status = lt_invoke(&frame, "nanmedian");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nanmedian_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "nanmedian.dim", "values");
+  LT_RESULT(indices, "nanmedian.dim", "indices");
+  lt_value a[3];
+  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nanmedian.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "nanmedian.dim");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nanmedian_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
+  lt_value a[3];
+  lt_frame frame = {.op = 231, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nanmedian.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], values, "nanmedian.dim", "values");
+  LT_OUTPUT(frame.out[1], indices, "nanmedian.dim", "indices");
+  tensor_status status = lt_invoke(&frame, "nanmedian.dim");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_kthvalue(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "kthvalue", "values");
+  LT_RESULT(indices, "kthvalue", "indices");
+  lt_value a[4];
+  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "kthvalue", "self");
+  a[1].i = k;
+  a[2].i = dim;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "kthvalue");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_kthvalue_out(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
+  lt_value a[4];
+  lt_frame frame = {.op = 232, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "kthvalue", "self");
+  a[1].i = k;
+  a[2].i = dim;
+  a[3].i = keepdim;
+  LT_OUTPUT(frame.out[0], values, "kthvalue", "values");
+  LT_OUTPUT(frame.out[1], indices, "kthvalue", "indices");
+  tensor_status status = lt_invoke(&frame, "kthvalue");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mode(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "mode", "values");
+  LT_RESULT(indices, "mode", "indices");
+  lt_value a[3];
+  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mode", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "mode");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mode_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
+  lt_value a[3];
+  lt_frame frame = {.op = 233, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mode", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], values, "mode", "values");
+  LT_OUTPUT(frame.out[1], indices, "mode", "indices");
+  tensor_status status = lt_invoke(&frame, "mode");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_searchsorted(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out) {
+  LT_RESULT(out, "searchsorted", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], sorted_sequence, LT_TENSOR, "searchsorted", "sorted_sequence");
+  LT_REQUIRED(a[1], self, LT_TENSOR, "searchsorted", "self");
+  a[2].i = out_int32;
+  a[3].i = right;
+  a[4].text = side;
+  LT_OPTIONAL(a[5], sorter, LT_TENSOR, "searchsorted", "sorter");
+  tensor_status status = lt_invoke(&frame, "searchsorted");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_searchsorted_scalar(const tensor_t *sorted_sequence, tensor_scalar self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out) {
+  LT_RESULT(out, "searchsorted", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], sorted_sequence, LT_TENSOR, "searchsorted", "sorted_sequence");
+  LT_SCALAR(self, LT_MUST, "searchsorted", "self"); a[1].scalar = self;
+  frame.number = 2;
+  a[2].i = out_int32;
+  a[3].i = right;
+  a[4].text = side;
+  LT_OPTIONAL(a[5], sorter, LT_TENSOR, "searchsorted", "sorter");
+  tensor_status status = lt_invoke(&frame, "searchsorted");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_searchsorted_out(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t *out) {
+  lt_value a[6];
+  lt_frame frame = {.op = 234, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], sorted_sequence, LT_TENSOR, "searchsorted", "sorted_sequence");
+  LT_REQUIRED(a[1], self, LT_TENSOR, "searchsorted", "self");
+  a[2].i = out_int32;
+  a[3].i = right;
+  a[4].text = side;
+  LT_OPTIONAL(a[5], sorter, LT_TENSOR, "searchsorted", "sorter");
+  LT_OUTPUT(frame.out[0], out, "searchsorted", "out");
+  tensor_status status = lt_invoke(&frame, "searchsorted");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_searchsorted_scalar_out(const tensor_t *sorted_sequence, tensor_scalar self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t *out) {
+  lt_value a[6];
+  lt_frame frame = {.op = 234, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], sorted_sequence, LT_TENSOR, "searchsorted", "sorted_sequence");
+  LT_SCALAR(self, LT_MUST, "searchsorted", "self"); a[1].scalar = self;
+  frame.number = 2;
+  a[2].i = out_int32;
+  a[3].i = right;
+  a[4].text = side;
+  LT_OPTIONAL(a[5], sorter, LT_TENSOR, "searchsorted", "sorter");
+  LT_OUTPUT(frame.out[0], out, "searchsorted", "out");
+  tensor_status status = lt_invoke(&frame, "searchsorted");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bucketize(const tensor_t *self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t **out) {
+  LT_RESULT(out, "bucketize", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bucketize", "self");
+  LT_REQUIRED(a[1], boundaries, LT_TENSOR, "bucketize", "boundaries");
+  a[2].i = out_int32;
+  a[3].i = right;
+  tensor_status status = lt_invoke(&frame, "bucketize");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bucketize_scalar(tensor_scalar self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t **out) {
+  LT_RESULT(out, "bucketize", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(self, LT_MUST, "bucketize", "self"); a[0].scalar = self;
+  frame.number = 1;
+  LT_REQUIRED(a[1], boundaries, LT_TENSOR, "bucketize", "boundaries");
+  a[2].i = out_int32;
+  a[3].i = right;
+  tensor_status status = lt_invoke(&frame, "bucketize");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bucketize_out(const tensor_t *self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 235, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bucketize", "self");
+  LT_REQUIRED(a[1], boundaries, LT_TENSOR, "bucketize", "boundaries");
+  a[2].i = out_int32;
+  a[3].i = right;
+  LT_OUTPUT(frame.out[0], out, "bucketize", "out");
+  tensor_status status = lt_invoke(&frame, "bucketize");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bucketize_scalar_out(tensor_scalar self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 235, .mode = LT_OUT, .args = a};
+  LT_SCALAR(self, LT_MUST, "bucketize", "self"); a[0].scalar = self;
+  frame.number = 1;
+  LT_REQUIRED(a[1], boundaries, LT_TENSOR, "bucketize", "boundaries");
+  a[2].i = out_int32;
+  a[3].i = right;
+  LT_OUTPUT(frame.out[0], out, "bucketize", "out");
+  tensor_status status = lt_invoke(&frame, "bucketize");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "from_data", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = data;
   LT_SPAN(size, size_len, "from_data", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "from_data", "dtype"); a[2].i = dtype;
@@ -2060,7 +2678,7 @@ TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64
 TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, void *deleter, void *context, bool read_only, tensor_t **out) {
   LT_RESULT(out, "from_blob", "out");
   lt_value a[8];
-  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = data;
   a[1].i = nbytes;
   LT_ENUM(dtype, -1, 13, "from_blob", "dtype"); a[2].i = dtype;
@@ -2079,7 +2697,7 @@ TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dty
 TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
   LT_RESULT(out, "data_ptr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "data_ptr", "self");
   tensor_status status = lt_invoke(&frame, "data_ptr");
   if (status == TENSOR_OK) {
@@ -2091,146 +2709,12 @@ TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
 TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_read_only", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_read_only", "self");
   tensor_status status = lt_invoke(&frame, "is_read_only");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_storage_t **out) {
-  LT_RESULT(out, "untyped_storage", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "untyped_storage", "self");
-  tensor_status status = lt_invoke(&frame, "untyped_storage");
-  if (status == TENSOR_OK) {
-    *out = (tensor_storage_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device, tensor_storage_t **out) {
-  LT_RESULT(out, "storage_new", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
-  a[0].i = nbytes;
-  LT_ENUM(device.type, -1, 2, "storage_new", "device"); a[1].device = device;
-  tensor_status status = lt_invoke(&frame, "storage_new");
-  if (status == TENSOR_OK) {
-    *out = (tensor_storage_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int64_t *out) {
-  LT_RESULT(out, "storage_nbytes", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_nbytes", "self");
-  tensor_status status = lt_invoke(&frame, "storage_nbytes");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, void **out) {
-  LT_RESULT(out, "storage_data_ptr", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_data_ptr", "self");
-  tensor_status status = lt_invoke(&frame, "storage_data_ptr");
-  if (status == TENSOR_OK) {
-    *out = (void *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t nbytes) {
-  lt_value a[2];
-  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_resize_", "self");
-  a[1].i = nbytes;
-  tensor_status status = lt_invoke(&frame, "storage_resize_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self, tensor_device *out) {
-  LT_RESULT(out, "storage_get_device", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_get_device", "self");
-  tensor_status status = lt_invoke(&frame, "storage_get_device");
-  if (status == TENSOR_OK) {
-    *out = frame.results[0].device;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, int64_t *out) {
-  LT_RESULT(out, "storage_use_count", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_use_count", "self");
-  tensor_status status = lt_invoke(&frame, "storage_use_count");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, tensor_dtype dtype, char **out) {
-  LT_RESULT(out, "storage_to_string", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_to_string", "self");
-  LT_ENUM(dtype, -1, 13, "storage_to_string", "dtype"); a[1].i = dtype;
-  tensor_status status = lt_invoke(&frame, "storage_to_string");
-  if (status == TENSOR_OK) {
-    *out = (char *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int64_t *cached, int64_t *blocks) {
-  LT_RESULT(in_use, "memory_stats", "in_use");
-  LT_RESULT(peak, "memory_stats", "peak");
-  LT_RESULT(cached, "memory_stats", "cached");
-  LT_RESULT(blocks, "memory_stats", "blocks");
-  lt_value a[1];
-  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "memory_stats");
-  if (status == TENSOR_OK) {
-    *in_use = (int64_t)frame.results[0].i;
-    *peak = (int64_t)frame.results[1].i;
-    *cached = (int64_t)frame.results[2].i;
-    *blocks = (int64_t)frame.results[3].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_reset_peak_memory_stats(void) {
-  lt_value a[1];
-  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "reset_peak_memory_stats");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_empty_cache(void) {
-  lt_value a[1];
-  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "empty_cache");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes) {
-  lt_value a[1];
-  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
-  a[0].i = nbytes;
-  tensor_status status = lt_invoke(&frame, "set_memory_limit");
   return status;
 }
 
