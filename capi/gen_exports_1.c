@@ -2661,59 +2661,73 @@ TENSOR_API tensor_status tensor_bucketize_scalar_out(tensor_scalar self, const t
   return status;
 }
 
-TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
-  LT_RESULT(out, "from_data", "out");
-  lt_value a[3];
+TENSOR_API tensor_status tensor_diff(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t **out) {
+  LT_RESULT(out, "diff", "out");
+  lt_value a[5];
   lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
-  a[0].pointer = data;
-  LT_SPAN(size, size_len, "from_data", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "from_data", "dtype"); a[2].i = dtype;
-  tensor_status status = lt_invoke(&frame, "from_data");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "diff", "self");
+  a[1].i = n;
+  a[2].i = dim;
+  LT_OPTIONAL(a[3], prepend, LT_TENSOR, "diff", "prepend");
+  LT_OPTIONAL(a[4], append, LT_TENSOR, "diff", "append");
+  tensor_status status = lt_invoke(&frame, "diff");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, void *deleter, void *context, bool read_only, tensor_t **out) {
-  LT_RESULT(out, "from_blob", "out");
-  lt_value a[8];
+TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 236, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "diff", "self");
+  a[1].i = n;
+  a[2].i = dim;
+  LT_OPTIONAL(a[3], prepend, LT_TENSOR, "diff", "prepend");
+  LT_OPTIONAL(a[4], append, LT_TENSOR, "diff", "append");
+  LT_OUTPUT(frame.out[0], out, "diff", "out");
+  tensor_status status = lt_invoke(&frame, "diff");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
+  LT_RESULT(out, "trapezoid", "out");
+  lt_value a[3];
   lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
-  a[0].pointer = data;
-  a[1].i = nbytes;
-  LT_ENUM(dtype, -1, 13, "from_blob", "dtype"); a[2].i = dtype;
-  LT_SPAN(size, size_len, "from_blob", "size"); a[3].list.data = size, a[3].list.length = size_len;
-  LT_SPAN(stride, stride_len, "from_blob", "stride"); a[4].list.data = stride, a[4].list.length = stride_len;
-  a[5].pointer = deleter;
-  a[6].pointer = context;
-  a[7].i = read_only;
-  tensor_status status = lt_invoke(&frame, "from_blob");
+  LT_REQUIRED(a[0], y, LT_TENSOR, "trapezoid", "y");
+  LT_SCALAR(dx, LT_MUST, "trapezoid", "dx"); a[1].scalar = dx;
+  a[2].i = dim;
+  tensor_status status = lt_invoke(&frame, "trapezoid");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
-  LT_RESULT(out, "data_ptr", "out");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
+  LT_RESULT(out, "trapezoid.x", "out");
+  lt_value a[3];
   lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "data_ptr", "self");
-  tensor_status status = lt_invoke(&frame, "data_ptr");
+  LT_REQUIRED(a[0], y, LT_TENSOR, "trapezoid.x", "y");
+  LT_REQUIRED(a[1], x, LT_TENSOR, "trapezoid.x", "x");
+  a[2].i = dim;
+  tensor_status status = lt_invoke(&frame, "trapezoid.x");
   if (status == TENSOR_OK) {
-    *out = (void *)frame.results[0].pointer;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
-  LT_RESULT(out, "is_read_only", "out");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
+  LT_RESULT(out, "trapz", "out");
+  lt_value a[3];
   lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "is_read_only", "self");
-  tensor_status status = lt_invoke(&frame, "is_read_only");
+  LT_REQUIRED(a[0], y, LT_TENSOR, "trapz", "y");
+  LT_SCALAR(dx, LT_MUST, "trapz", "dx"); a[1].scalar = dx;
+  a[2].i = dim;
+  tensor_status status = lt_invoke(&frame, "trapz");
   if (status == TENSOR_OK) {
-    *out = (bool)frame.results[0].i;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kColumns = 512;  // outputs whose totals are kept at a time
 constexpr int64_t kGather = 1024;  // elements converted or gathered at a time
+constexpr int64_t kFold = 8;       // least number of short rows that are reduced as one
 
 // Calls body(offset) for every position in dimensions from..n-1.
 template <class F>
@@ -60,13 +61,27 @@ struct Walk {
     });
   }
 
+  // Rows that are short and lie back to back are reduced as fewer longer ones, whose totals are merged.
+  void folded(const char *x, int64_t n, int64_t m, char *totals) {
+    const int64_t wide = kColumns / m / kFold * kFold, k = n / wide;
+    alignas(64) char parts[kColumns * LT_TOTAL];
+    op->start(parts, m * wide);
+    op->outer(x, k, wide * m * size, m * wide, r->base, parts, r);
+    for (int64_t i = 0; i < wide; i++) op->merge(totals, parts + i * m * op->total_size, m);
+    op->outer(x + k * wide * m * size, n - k * wide, m * size, m, r->base, totals, r);
+  }
+
   // Reduces m neighbours in kept dimension 0 into as many totals.
   void rows(const char *x, int64_t m, char *totals) {
     const int64_t step = r->kept_in[0];
     odometer(r->reduced_sizes, r->reduced_in, 1, r->reduced, [&](int64_t at) {
       const int64_t n = r->reduced_sizes[0], stride = r->reduced_in[0];
       if (!convert && (step == size || m == 1)) {
-        op->outer(x + at, n, stride, m, r->base, totals, r);
+        if (!op->ordered && stride == m * size && m * kFold <= kColumns && n >= 4 * kColumns / m) {
+          folded(x + at, n, m, totals);
+        } else {
+          op->outer(x + at, n, stride, m, r->base, totals, r);
+        }
         return;
       }
       const int64_t fit = kGather / m;
