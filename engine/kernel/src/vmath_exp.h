@@ -149,21 +149,22 @@ LT_INLINE Doubles vexpm1(Doubles x) {
   return select(abs(x) < 0x1p-54, x, y + y);
 }
 
-// 2^-k / (2^-k + 2^-k e^-x): the power keeps e^-x in range where the result is subnormal.
-template <int k, class T>
-LT_INLINE Vec<T> sigmoid(Vec<T> x, T lowest, T highest) {
-  const Vec<T> c = T(1) / T(int64_t(1) << k);
+// c / (c + c e^-x): c = 2^-k keeps e^-x in range where the result is subnormal.
+template <class T>
+LT_INLINE Vec<T> sigmoid(Vec<T> x, T lowest, T highest, IntOf<T> k, T c) {
   const auto e = exp_parts(clamp(-x, lowest, highest));
-  const Vec<T> s = pow2(Integer<T>{e.n.value, e.n.bits - IntOf<T>(k)});
-  const Two<T> sum = two_sum(c, e.hi * s);
+  const Vec<T> s = pow2(Integer<T>{e.n.value, e.n.bits - k});
+  const Two<T> sum = two_sum(Vec<T>(c), e.hi * s);
   const Two<T> d = fast_two_sum(sum.hi, fma(e.lo, s, sum.lo));
   const Vec<T> y = c / d.hi;
-  const Vec<T> rest = minus_product(c, y, d.hi) - y * d.lo;
-  return fma(y, rest * T(int64_t(1) << k), y);
+  const Vec<T> rest = minus_product(Vec<T>(c), y, d.hi) - y * d.lo;
+  return fma(y, rest * (T(1) / c), y);
 }
 
-LT_INLINE Floats vsigmoid(Floats x) { return sigmoid<40>(x, -20.0f, 105.0f); }
-LT_INLINE Doubles vsigmoid(Doubles x) { return sigmoid<62>(x, -100.0, 746.0); }
+LT_INLINE Floats vsigmoid(Floats x) { return sigmoid(x, -20.0f, 105.0f, 40, 0x1p-40f); }
+LT_INLINE Doubles vsigmoid(Doubles x) {
+  return sigmoid(x, -100.0, 746.0, int64_t(128), 0x1p-128);
+}
 
 }  // namespace
 }  // namespace lt
