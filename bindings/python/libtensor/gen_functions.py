@@ -8,14 +8,358 @@ c_add_out = _bind("tensor_add_out", P, P, _Scalar, P)
 c_add_scalar_out = _bind("tensor_add_scalar_out", P, _Scalar, _Scalar, P)
 c_add_ = _bind("tensor_add_", P, P, _Scalar)
 c_add_scalar_ = _bind("tensor_add_scalar_", P, _Scalar, _Scalar)
+c_sub = _bind("tensor_sub", P, P, _Scalar, P)
+c_sub_scalar = _bind("tensor_sub_scalar", P, _Scalar, _Scalar, P)
+c_sub_out = _bind("tensor_sub_out", P, P, _Scalar, P)
+c_sub_scalar_out = _bind("tensor_sub_scalar_out", P, _Scalar, _Scalar, P)
+c_sub_ = _bind("tensor_sub_", P, P, _Scalar)
+c_sub_scalar_ = _bind("tensor_sub_scalar_", P, _Scalar, _Scalar)
+c_subtract = _bind("tensor_subtract", P, P, _Scalar, P)
+c_subtract_scalar = _bind("tensor_subtract_scalar", P, _Scalar, _Scalar, P)
+c_subtract_out = _bind("tensor_subtract_out", P, P, _Scalar, P)
+c_subtract_scalar_out = _bind("tensor_subtract_scalar_out", P, _Scalar, _Scalar, P)
+c_subtract_ = _bind("tensor_subtract_", P, P, _Scalar)
+c_subtract_scalar_ = _bind("tensor_subtract_scalar_", P, _Scalar, _Scalar)
+c_rsub = _bind("tensor_rsub", P, P, _Scalar, P)
+c_rsub_scalar = _bind("tensor_rsub_scalar", P, _Scalar, _Scalar, P)
 c_mul = _bind("tensor_mul", P, P, P)
 c_mul_scalar = _bind("tensor_mul_scalar", P, _Scalar, P)
 c_mul_out = _bind("tensor_mul_out", P, P, P)
 c_mul_scalar_out = _bind("tensor_mul_scalar_out", P, _Scalar, P)
 c_mul_ = _bind("tensor_mul_", P, P)
 c_mul_scalar_ = _bind("tensor_mul_scalar_", P, _Scalar)
+c_multiply = _bind("tensor_multiply", P, P, P)
+c_multiply_scalar = _bind("tensor_multiply_scalar", P, _Scalar, P)
+c_multiply_out = _bind("tensor_multiply_out", P, P, P)
+c_multiply_scalar_out = _bind("tensor_multiply_scalar_out", P, _Scalar, P)
+c_multiply_ = _bind("tensor_multiply_", P, P)
+c_multiply_scalar_ = _bind("tensor_multiply_scalar_", P, _Scalar)
+c_div = _bind("tensor_div", P, P, T, P)
+c_div_scalar = _bind("tensor_div_scalar", P, _Scalar, T, P)
+c_div_out = _bind("tensor_div_out", P, P, T, P)
+c_div_scalar_out = _bind("tensor_div_scalar_out", P, _Scalar, T, P)
+c_div_ = _bind("tensor_div_", P, P, T)
+c_div_scalar_ = _bind("tensor_div_scalar_", P, _Scalar, T)
+c_divide = _bind("tensor_divide", P, P, T, P)
+c_divide_scalar = _bind("tensor_divide_scalar", P, _Scalar, T, P)
+c_divide_out = _bind("tensor_divide_out", P, P, T, P)
+c_divide_scalar_out = _bind("tensor_divide_scalar_out", P, _Scalar, T, P)
+c_divide_ = _bind("tensor_divide_", P, P, T)
+c_divide_scalar_ = _bind("tensor_divide_scalar_", P, _Scalar, T)
+c_true_divide = _bind("tensor_true_divide", P, P, P)
+c_true_divide_scalar = _bind("tensor_true_divide_scalar", P, _Scalar, P)
+c_true_divide_out = _bind("tensor_true_divide_out", P, P, P)
+c_true_divide_scalar_out = _bind("tensor_true_divide_scalar_out", P, _Scalar, P)
+c_true_divide_ = _bind("tensor_true_divide_", P, P)
+c_true_divide_scalar_ = _bind("tensor_true_divide_scalar_", P, _Scalar)
+c_floor_divide = _bind("tensor_floor_divide", P, P, P)
+c_floor_divide_scalar = _bind("tensor_floor_divide_scalar", P, _Scalar, P)
+c_floor_divide_out = _bind("tensor_floor_divide_out", P, P, P)
+c_floor_divide_scalar_out = _bind("tensor_floor_divide_scalar_out", P, _Scalar, P)
+c_floor_divide_ = _bind("tensor_floor_divide_", P, P)
+c_floor_divide_scalar_ = _bind("tensor_floor_divide_scalar_", P, _Scalar)
+c_remainder = _bind("tensor_remainder", P, P, P)
+c_remainder_scalar = _bind("tensor_remainder_scalar", P, _Scalar, P)
+c_remainder_out = _bind("tensor_remainder_out", P, P, P)
+c_remainder_scalar_out = _bind("tensor_remainder_scalar_out", P, _Scalar, P)
+c_remainder_ = _bind("tensor_remainder_", P, P)
+c_remainder_scalar_ = _bind("tensor_remainder_scalar_", P, _Scalar)
+c_fmod = _bind("tensor_fmod", P, P, P)
+c_fmod_scalar = _bind("tensor_fmod_scalar", P, _Scalar, P)
+c_fmod_out = _bind("tensor_fmod_out", P, P, P)
+c_fmod_scalar_out = _bind("tensor_fmod_scalar_out", P, _Scalar, P)
+c_fmod_ = _bind("tensor_fmod_", P, P)
+c_fmod_scalar_ = _bind("tensor_fmod_scalar_", P, _Scalar)
+c_pow = _bind("tensor_pow", P, P, P)
+c_pow_scalar = _bind("tensor_pow_scalar", P, _Scalar, P)
+c_pow_out = _bind("tensor_pow_out", P, P, P)
+c_pow_scalar_out = _bind("tensor_pow_scalar_out", P, _Scalar, P)
+c_pow_ = _bind("tensor_pow_", P, P)
+c_pow_scalar_ = _bind("tensor_pow_scalar_", P, _Scalar)
+c_float_power = _bind("tensor_float_power", P, P, P)
+c_float_power_scalar = _bind("tensor_float_power_scalar", P, _Scalar, P)
+c_float_power_out = _bind("tensor_float_power_out", P, P, P)
+c_float_power_scalar_out = _bind("tensor_float_power_scalar_out", P, _Scalar, P)
+c_float_power_ = _bind("tensor_float_power_", P, P)
+c_float_power_scalar_ = _bind("tensor_float_power_scalar_", P, _Scalar)
+c_neg = _bind("tensor_neg", P, P)
+c_neg_out = _bind("tensor_neg_out", P, P)
+c_neg_ = _bind("tensor_neg_", P)
+c_negative = _bind("tensor_negative", P, P)
+c_negative_out = _bind("tensor_negative_out", P, P)
+c_negative_ = _bind("tensor_negative_", P)
+c_positive = _bind("tensor_positive", P, P)
+c_square = _bind("tensor_square", P, P)
+c_square_out = _bind("tensor_square_out", P, P)
+c_square_ = _bind("tensor_square_", P)
+c_reciprocal = _bind("tensor_reciprocal", P, P)
+c_reciprocal_out = _bind("tensor_reciprocal_out", P, P)
+c_reciprocal_ = _bind("tensor_reciprocal_", P)
+c_abs = _bind("tensor_abs", P, P)
+c_abs_out = _bind("tensor_abs_out", P, P)
+c_abs_ = _bind("tensor_abs_", P)
+c_absolute = _bind("tensor_absolute", P, P)
+c_absolute_out = _bind("tensor_absolute_out", P, P)
+c_absolute_ = _bind("tensor_absolute_", P)
+c_sign = _bind("tensor_sign", P, P)
+c_sign_out = _bind("tensor_sign_out", P, P)
+c_sign_ = _bind("tensor_sign_", P)
+c_sgn = _bind("tensor_sgn", P, P)
+c_sgn_out = _bind("tensor_sgn_out", P, P)
+c_sgn_ = _bind("tensor_sgn_", P)
+c_copysign = _bind("tensor_copysign", P, P, P)
+c_copysign_scalar = _bind("tensor_copysign_scalar", P, _Scalar, P)
+c_copysign_out = _bind("tensor_copysign_out", P, P, P)
+c_copysign_scalar_out = _bind("tensor_copysign_scalar_out", P, _Scalar, P)
+c_copysign_ = _bind("tensor_copysign_", P, P)
+c_copysign_scalar_ = _bind("tensor_copysign_scalar_", P, _Scalar)
+c_addcmul = _bind("tensor_addcmul", P, P, P, _Scalar, P)
+c_addcmul_out = _bind("tensor_addcmul_out", P, P, P, _Scalar, P)
+c_addcmul_ = _bind("tensor_addcmul_", P, P, P, _Scalar)
+c_addcdiv = _bind("tensor_addcdiv", P, P, P, _Scalar, P)
+c_addcdiv_out = _bind("tensor_addcdiv_out", P, P, P, _Scalar, P)
+c_addcdiv_ = _bind("tensor_addcdiv_", P, P, P, _Scalar)
+c_lerp = _bind("tensor_lerp", P, P, P, P)
+c_lerp_scalar = _bind("tensor_lerp_scalar", P, P, _Scalar, P)
+c_lerp_out = _bind("tensor_lerp_out", P, P, P, P)
+c_lerp_scalar_out = _bind("tensor_lerp_scalar_out", P, P, _Scalar, P)
+c_lerp_ = _bind("tensor_lerp_", P, P, P)
+c_lerp_scalar_ = _bind("tensor_lerp_scalar_", P, P, _Scalar)
+c_eq = _bind("tensor_eq", P, P, P)
+c_eq_scalar = _bind("tensor_eq_scalar", P, _Scalar, P)
+c_eq_out = _bind("tensor_eq_out", P, P, P)
+c_eq_scalar_out = _bind("tensor_eq_scalar_out", P, _Scalar, P)
+c_eq_ = _bind("tensor_eq_", P, P)
+c_eq_scalar_ = _bind("tensor_eq_scalar_", P, _Scalar)
+c_ne = _bind("tensor_ne", P, P, P)
+c_ne_scalar = _bind("tensor_ne_scalar", P, _Scalar, P)
+c_ne_out = _bind("tensor_ne_out", P, P, P)
+c_ne_scalar_out = _bind("tensor_ne_scalar_out", P, _Scalar, P)
+c_ne_ = _bind("tensor_ne_", P, P)
+c_ne_scalar_ = _bind("tensor_ne_scalar_", P, _Scalar)
+c_not_equal = _bind("tensor_not_equal", P, P, P)
+c_not_equal_scalar = _bind("tensor_not_equal_scalar", P, _Scalar, P)
+c_not_equal_out = _bind("tensor_not_equal_out", P, P, P)
+c_not_equal_scalar_out = _bind("tensor_not_equal_scalar_out", P, _Scalar, P)
+c_not_equal_ = _bind("tensor_not_equal_", P, P)
+c_not_equal_scalar_ = _bind("tensor_not_equal_scalar_", P, _Scalar)
+c_lt = _bind("tensor_lt", P, P, P)
+c_lt_scalar = _bind("tensor_lt_scalar", P, _Scalar, P)
+c_lt_out = _bind("tensor_lt_out", P, P, P)
+c_lt_scalar_out = _bind("tensor_lt_scalar_out", P, _Scalar, P)
+c_lt_ = _bind("tensor_lt_", P, P)
+c_lt_scalar_ = _bind("tensor_lt_scalar_", P, _Scalar)
+c_less = _bind("tensor_less", P, P, P)
+c_less_scalar = _bind("tensor_less_scalar", P, _Scalar, P)
+c_less_out = _bind("tensor_less_out", P, P, P)
+c_less_scalar_out = _bind("tensor_less_scalar_out", P, _Scalar, P)
+c_less_ = _bind("tensor_less_", P, P)
+c_less_scalar_ = _bind("tensor_less_scalar_", P, _Scalar)
+c_le = _bind("tensor_le", P, P, P)
+c_le_scalar = _bind("tensor_le_scalar", P, _Scalar, P)
+c_le_out = _bind("tensor_le_out", P, P, P)
+c_le_scalar_out = _bind("tensor_le_scalar_out", P, _Scalar, P)
+c_le_ = _bind("tensor_le_", P, P)
+c_le_scalar_ = _bind("tensor_le_scalar_", P, _Scalar)
+c_less_equal = _bind("tensor_less_equal", P, P, P)
+c_less_equal_scalar = _bind("tensor_less_equal_scalar", P, _Scalar, P)
+c_less_equal_out = _bind("tensor_less_equal_out", P, P, P)
+c_less_equal_scalar_out = _bind("tensor_less_equal_scalar_out", P, _Scalar, P)
+c_less_equal_ = _bind("tensor_less_equal_", P, P)
+c_less_equal_scalar_ = _bind("tensor_less_equal_scalar_", P, _Scalar)
+c_gt = _bind("tensor_gt", P, P, P)
+c_gt_scalar = _bind("tensor_gt_scalar", P, _Scalar, P)
+c_gt_out = _bind("tensor_gt_out", P, P, P)
+c_gt_scalar_out = _bind("tensor_gt_scalar_out", P, _Scalar, P)
+c_gt_ = _bind("tensor_gt_", P, P)
+c_gt_scalar_ = _bind("tensor_gt_scalar_", P, _Scalar)
+c_greater = _bind("tensor_greater", P, P, P)
+c_greater_scalar = _bind("tensor_greater_scalar", P, _Scalar, P)
+c_greater_out = _bind("tensor_greater_out", P, P, P)
+c_greater_scalar_out = _bind("tensor_greater_scalar_out", P, _Scalar, P)
+c_greater_ = _bind("tensor_greater_", P, P)
+c_greater_scalar_ = _bind("tensor_greater_scalar_", P, _Scalar)
+c_ge = _bind("tensor_ge", P, P, P)
+c_ge_scalar = _bind("tensor_ge_scalar", P, _Scalar, P)
+c_ge_out = _bind("tensor_ge_out", P, P, P)
+c_ge_scalar_out = _bind("tensor_ge_scalar_out", P, _Scalar, P)
+c_ge_ = _bind("tensor_ge_", P, P)
+c_ge_scalar_ = _bind("tensor_ge_scalar_", P, _Scalar)
+c_greater_equal = _bind("tensor_greater_equal", P, P, P)
+c_greater_equal_scalar = _bind("tensor_greater_equal_scalar", P, _Scalar, P)
+c_greater_equal_out = _bind("tensor_greater_equal_out", P, P, P)
+c_greater_equal_scalar_out = _bind("tensor_greater_equal_scalar_out", P, _Scalar, P)
+c_greater_equal_ = _bind("tensor_greater_equal_", P, P)
+c_greater_equal_scalar_ = _bind("tensor_greater_equal_scalar_", P, _Scalar)
+c_equal = _bind("tensor_equal", P, P, P)
+c_isclose = _bind("tensor_isclose", P, P, D, D, B, P)
+c_allclose = _bind("tensor_allclose", P, P, D, D, B, P)
+c_isnan = _bind("tensor_isnan", P, P)
+c_isinf = _bind("tensor_isinf", P, P)
+c_isfinite = _bind("tensor_isfinite", P, P)
+c_isreal = _bind("tensor_isreal", P, P)
+c_isposinf = _bind("tensor_isposinf", P, P)
+c_isposinf_out = _bind("tensor_isposinf_out", P, P)
+c_isneginf = _bind("tensor_isneginf", P, P)
+c_isneginf_out = _bind("tensor_isneginf_out", P, P)
+c_signbit = _bind("tensor_signbit", P, P)
+c_signbit_out = _bind("tensor_signbit_out", P, P)
+c_complex_parts = _bind("tensor_complex_parts", P, P, P)
+c_complex_parts_out = _bind("tensor_complex_parts_out", P, P, P)
+c_polar = _bind("tensor_polar", P, P, P)
+c_polar_out = _bind("tensor_polar_out", P, P, P)
+c_real = _bind("tensor_real", P, P)
+c_imag = _bind("tensor_imag", P, P)
+c_view_as_real = _bind("tensor_view_as_real", P, P)
+c_view_as_complex = _bind("tensor_view_as_complex", P, P)
+c_conj = _bind("tensor_conj", P, P)
+c_conj_physical = _bind("tensor_conj_physical", P, P)
+c_conj_physical_out = _bind("tensor_conj_physical_out", P, P)
+c_conj_physical_ = _bind("tensor_conj_physical_", P)
+c_resolve_conj = _bind("tensor_resolve_conj", P, P)
+c_resolve_neg = _bind("tensor_resolve_neg", P, P)
+c_angle = _bind("tensor_angle", P, P)
+c_angle_out = _bind("tensor_angle_out", P, P)
 c_zeros = _bind("tensor_zeros", P, Q, E, E, _Device, P)
 c_zeros_out = _bind("tensor_zeros_out", P, Q, E, E, _Device, P)
+c_sqrt = _bind("tensor_sqrt", P, P)
+c_sqrt_out = _bind("tensor_sqrt_out", P, P)
+c_sqrt_ = _bind("tensor_sqrt_", P)
+c_rsqrt = _bind("tensor_rsqrt", P, P)
+c_rsqrt_out = _bind("tensor_rsqrt_out", P, P)
+c_rsqrt_ = _bind("tensor_rsqrt_", P)
+c_exp = _bind("tensor_exp", P, P)
+c_exp_out = _bind("tensor_exp_out", P, P)
+c_exp_ = _bind("tensor_exp_", P)
+c_exp2 = _bind("tensor_exp2", P, P)
+c_exp2_out = _bind("tensor_exp2_out", P, P)
+c_exp2_ = _bind("tensor_exp2_", P)
+c_expm1 = _bind("tensor_expm1", P, P)
+c_expm1_out = _bind("tensor_expm1_out", P, P)
+c_expm1_ = _bind("tensor_expm1_", P)
+c_log = _bind("tensor_log", P, P)
+c_log_out = _bind("tensor_log_out", P, P)
+c_log_ = _bind("tensor_log_", P)
+c_log2 = _bind("tensor_log2", P, P)
+c_log2_out = _bind("tensor_log2_out", P, P)
+c_log2_ = _bind("tensor_log2_", P)
+c_log10 = _bind("tensor_log10", P, P)
+c_log10_out = _bind("tensor_log10_out", P, P)
+c_log10_ = _bind("tensor_log10_", P)
+c_log1p = _bind("tensor_log1p", P, P)
+c_log1p_out = _bind("tensor_log1p_out", P, P)
+c_log1p_ = _bind("tensor_log1p_", P)
+c_sin = _bind("tensor_sin", P, P)
+c_sin_out = _bind("tensor_sin_out", P, P)
+c_sin_ = _bind("tensor_sin_", P)
+c_cos = _bind("tensor_cos", P, P)
+c_cos_out = _bind("tensor_cos_out", P, P)
+c_cos_ = _bind("tensor_cos_", P)
+c_tan = _bind("tensor_tan", P, P)
+c_tan_out = _bind("tensor_tan_out", P, P)
+c_tan_ = _bind("tensor_tan_", P)
+c_asin = _bind("tensor_asin", P, P)
+c_asin_out = _bind("tensor_asin_out", P, P)
+c_asin_ = _bind("tensor_asin_", P)
+c_arcsin = _bind("tensor_arcsin", P, P)
+c_arcsin_out = _bind("tensor_arcsin_out", P, P)
+c_arcsin_ = _bind("tensor_arcsin_", P)
+c_acos = _bind("tensor_acos", P, P)
+c_acos_out = _bind("tensor_acos_out", P, P)
+c_acos_ = _bind("tensor_acos_", P)
+c_arccos = _bind("tensor_arccos", P, P)
+c_arccos_out = _bind("tensor_arccos_out", P, P)
+c_arccos_ = _bind("tensor_arccos_", P)
+c_atan = _bind("tensor_atan", P, P)
+c_atan_out = _bind("tensor_atan_out", P, P)
+c_atan_ = _bind("tensor_atan_", P)
+c_arctan = _bind("tensor_arctan", P, P)
+c_arctan_out = _bind("tensor_arctan_out", P, P)
+c_arctan_ = _bind("tensor_arctan_", P)
+c_sinh = _bind("tensor_sinh", P, P)
+c_sinh_out = _bind("tensor_sinh_out", P, P)
+c_sinh_ = _bind("tensor_sinh_", P)
+c_cosh = _bind("tensor_cosh", P, P)
+c_cosh_out = _bind("tensor_cosh_out", P, P)
+c_cosh_ = _bind("tensor_cosh_", P)
+c_tanh = _bind("tensor_tanh", P, P)
+c_tanh_out = _bind("tensor_tanh_out", P, P)
+c_tanh_ = _bind("tensor_tanh_", P)
+c_asinh = _bind("tensor_asinh", P, P)
+c_asinh_out = _bind("tensor_asinh_out", P, P)
+c_asinh_ = _bind("tensor_asinh_", P)
+c_arcsinh = _bind("tensor_arcsinh", P, P)
+c_arcsinh_out = _bind("tensor_arcsinh_out", P, P)
+c_arcsinh_ = _bind("tensor_arcsinh_", P)
+c_acosh = _bind("tensor_acosh", P, P)
+c_acosh_out = _bind("tensor_acosh_out", P, P)
+c_acosh_ = _bind("tensor_acosh_", P)
+c_arccosh = _bind("tensor_arccosh", P, P)
+c_arccosh_out = _bind("tensor_arccosh_out", P, P)
+c_arccosh_ = _bind("tensor_arccosh_", P)
+c_atanh = _bind("tensor_atanh", P, P)
+c_atanh_out = _bind("tensor_atanh_out", P, P)
+c_atanh_ = _bind("tensor_atanh_", P)
+c_arctanh = _bind("tensor_arctanh", P, P)
+c_arctanh_out = _bind("tensor_arctanh_out", P, P)
+c_arctanh_ = _bind("tensor_arctanh_", P)
+c_sigmoid = _bind("tensor_sigmoid", P, P)
+c_sigmoid_out = _bind("tensor_sigmoid_out", P, P)
+c_sigmoid_ = _bind("tensor_sigmoid_", P)
+c_atan2 = _bind("tensor_atan2", P, P, P)
+c_atan2_out = _bind("tensor_atan2_out", P, P, P)
+c_atan2_ = _bind("tensor_atan2_", P, P)
+c_arctan2 = _bind("tensor_arctan2", P, P, P)
+c_arctan2_out = _bind("tensor_arctan2_out", P, P, P)
+c_arctan2_ = _bind("tensor_arctan2_", P, P)
+c_hypot = _bind("tensor_hypot", P, P, P)
+c_hypot_out = _bind("tensor_hypot_out", P, P, P)
+c_hypot_ = _bind("tensor_hypot_", P, P)
+c_logical_and = _bind("tensor_logical_and", P, P, P)
+c_logical_and_out = _bind("tensor_logical_and_out", P, P, P)
+c_logical_and_ = _bind("tensor_logical_and_", P, P)
+c_logical_or = _bind("tensor_logical_or", P, P, P)
+c_logical_or_out = _bind("tensor_logical_or_out", P, P, P)
+c_logical_or_ = _bind("tensor_logical_or_", P, P)
+c_logical_xor = _bind("tensor_logical_xor", P, P, P)
+c_logical_xor_out = _bind("tensor_logical_xor_out", P, P, P)
+c_logical_xor_ = _bind("tensor_logical_xor_", P, P)
+c_logical_not = _bind("tensor_logical_not", P, P)
+c_logical_not_out = _bind("tensor_logical_not_out", P, P)
+c_logical_not_ = _bind("tensor_logical_not_", P)
+c_bitwise_and = _bind("tensor_bitwise_and", P, P, P)
+c_bitwise_and_scalar = _bind("tensor_bitwise_and_scalar", P, _Scalar, P)
+c_bitwise_and_out = _bind("tensor_bitwise_and_out", P, P, P)
+c_bitwise_and_scalar_out = _bind("tensor_bitwise_and_scalar_out", P, _Scalar, P)
+c_bitwise_and_ = _bind("tensor_bitwise_and_", P, P)
+c_bitwise_and_scalar_ = _bind("tensor_bitwise_and_scalar_", P, _Scalar)
+c_bitwise_or = _bind("tensor_bitwise_or", P, P, P)
+c_bitwise_or_scalar = _bind("tensor_bitwise_or_scalar", P, _Scalar, P)
+c_bitwise_or_out = _bind("tensor_bitwise_or_out", P, P, P)
+c_bitwise_or_scalar_out = _bind("tensor_bitwise_or_scalar_out", P, _Scalar, P)
+c_bitwise_or_ = _bind("tensor_bitwise_or_", P, P)
+c_bitwise_or_scalar_ = _bind("tensor_bitwise_or_scalar_", P, _Scalar)
+c_bitwise_xor = _bind("tensor_bitwise_xor", P, P, P)
+c_bitwise_xor_scalar = _bind("tensor_bitwise_xor_scalar", P, _Scalar, P)
+c_bitwise_xor_out = _bind("tensor_bitwise_xor_out", P, P, P)
+c_bitwise_xor_scalar_out = _bind("tensor_bitwise_xor_scalar_out", P, _Scalar, P)
+c_bitwise_xor_ = _bind("tensor_bitwise_xor_", P, P)
+c_bitwise_xor_scalar_ = _bind("tensor_bitwise_xor_scalar_", P, _Scalar)
+c_bitwise_not = _bind("tensor_bitwise_not", P, P)
+c_bitwise_not_out = _bind("tensor_bitwise_not_out", P, P)
+c_bitwise_not_ = _bind("tensor_bitwise_not_", P)
+c_bitwise_left_shift = _bind("tensor_bitwise_left_shift", P, P, P)
+c_bitwise_left_shift_scalar = _bind("tensor_bitwise_left_shift_scalar", P, _Scalar, P)
+c_bitwise_left_shift_out = _bind("tensor_bitwise_left_shift_out", P, P, P)
+c_bitwise_left_shift_scalar_out = _bind("tensor_bitwise_left_shift_scalar_out", P, _Scalar, P)
+c_bitwise_left_shift_ = _bind("tensor_bitwise_left_shift_", P, P)
+c_bitwise_left_shift_scalar_ = _bind("tensor_bitwise_left_shift_scalar_", P, _Scalar)
+c_bitwise_right_shift = _bind("tensor_bitwise_right_shift", P, P, P)
+c_bitwise_right_shift_scalar = _bind("tensor_bitwise_right_shift_scalar", P, _Scalar, P)
+c_bitwise_right_shift_out = _bind("tensor_bitwise_right_shift_out", P, P, P)
+c_bitwise_right_shift_scalar_out = _bind("tensor_bitwise_right_shift_scalar_out", P, _Scalar, P)
+c_bitwise_right_shift_ = _bind("tensor_bitwise_right_shift_", P, P)
+c_bitwise_right_shift_scalar_ = _bind("tensor_bitwise_right_shift_scalar_", P, _Scalar)
 c_to_string = _bind("tensor_to_string", P, Q, Q, Q, Q, E, P)
 c_scalar_operand = _bind("tensor_scalar_operand", _Scalar, P)
 c_result_type = _bind("tensor_result_type", P, P, P)
@@ -125,6 +469,62 @@ c_argmax = _bind("tensor_argmax", P, Q, B, P)
 c_argmax_out = _bind("tensor_argmax_out", P, Q, B, P)
 c_argmin = _bind("tensor_argmin", P, Q, B, P)
 c_argmin_out = _bind("tensor_argmin_out", P, Q, B, P)
+c_floor = _bind("tensor_floor", P, P)
+c_floor_out = _bind("tensor_floor_out", P, P)
+c_floor_ = _bind("tensor_floor_", P)
+c_ceil = _bind("tensor_ceil", P, P)
+c_ceil_out = _bind("tensor_ceil_out", P, P)
+c_ceil_ = _bind("tensor_ceil_", P)
+c_trunc = _bind("tensor_trunc", P, P)
+c_trunc_out = _bind("tensor_trunc_out", P, P)
+c_trunc_ = _bind("tensor_trunc_", P)
+c_fix = _bind("tensor_fix", P, P)
+c_fix_out = _bind("tensor_fix_out", P, P)
+c_fix_ = _bind("tensor_fix_", P)
+c_round = _bind("tensor_round", P, Q, P)
+c_round_out = _bind("tensor_round_out", P, Q, P)
+c_round_ = _bind("tensor_round_", P, Q)
+c_frac = _bind("tensor_frac", P, P)
+c_frac_out = _bind("tensor_frac_out", P, P)
+c_frac_ = _bind("tensor_frac_", P)
+c_clamp = _bind("tensor_clamp", P, _Scalar, _Scalar, P)
+c_clamp_out = _bind("tensor_clamp_out", P, _Scalar, _Scalar, P)
+c_clamp_tensor = _bind("tensor_clamp_tensor", P, P, P, P)
+c_clamp_tensor_out = _bind("tensor_clamp_tensor_out", P, P, P, P)
+c_clamp_ = _bind("tensor_clamp_", P, _Scalar, _Scalar)
+c_clamp_tensor_ = _bind("tensor_clamp_tensor_", P, P, P)
+c_clip = _bind("tensor_clip", P, _Scalar, _Scalar, P)
+c_clip_out = _bind("tensor_clip_out", P, _Scalar, _Scalar, P)
+c_clip_tensor = _bind("tensor_clip_tensor", P, P, P, P)
+c_clip_tensor_out = _bind("tensor_clip_tensor_out", P, P, P, P)
+c_clip_ = _bind("tensor_clip_", P, _Scalar, _Scalar)
+c_clip_tensor_ = _bind("tensor_clip_tensor_", P, P, P)
+c_clamp_min = _bind("tensor_clamp_min", P, P, P)
+c_clamp_min_scalar = _bind("tensor_clamp_min_scalar", P, _Scalar, P)
+c_clamp_min_out = _bind("tensor_clamp_min_out", P, P, P)
+c_clamp_min_scalar_out = _bind("tensor_clamp_min_scalar_out", P, _Scalar, P)
+c_clamp_min_ = _bind("tensor_clamp_min_", P, P)
+c_clamp_min_scalar_ = _bind("tensor_clamp_min_scalar_", P, _Scalar)
+c_clamp_max = _bind("tensor_clamp_max", P, P, P)
+c_clamp_max_scalar = _bind("tensor_clamp_max_scalar", P, _Scalar, P)
+c_clamp_max_out = _bind("tensor_clamp_max_out", P, P, P)
+c_clamp_max_scalar_out = _bind("tensor_clamp_max_scalar_out", P, _Scalar, P)
+c_clamp_max_ = _bind("tensor_clamp_max_", P, P)
+c_clamp_max_scalar_ = _bind("tensor_clamp_max_scalar_", P, _Scalar)
+c_maximum = _bind("tensor_maximum", P, P, P)
+c_maximum_out = _bind("tensor_maximum_out", P, P, P)
+c_minimum = _bind("tensor_minimum", P, P, P)
+c_minimum_out = _bind("tensor_minimum_out", P, P, P)
+c_fmax = _bind("tensor_fmax", P, P, P)
+c_fmax_out = _bind("tensor_fmax_out", P, P, P)
+c_fmin = _bind("tensor_fmin", P, P, P)
+c_fmin_out = _bind("tensor_fmin_out", P, P, P)
+c_relu = _bind("tensor_relu", P, P)
+c_relu_ = _bind("tensor_relu_", P)
+c_where = _bind("tensor_where", P, P, P, P)
+c_where_scalar = _bind("tensor_where_scalar", P, P, _Scalar, P)
+c_where_out = _bind("tensor_where_out", P, P, P, P)
+c_where_scalar_out = _bind("tensor_where_scalar_out", P, P, _Scalar, P)
 c_from_data = _bind("tensor_from_data", P, P, Q, E, P)
 c_from_blob = _bind("tensor_from_blob", P, Q, E, P, Q, P, Q, P, P, B, P)
 c_data_ptr = _bind("tensor_data_ptr", P, P)
@@ -201,6 +601,137 @@ def add_(input, other, *, alpha=_ONE):
     return input
 
 
+def sub(input, other, *, alpha=_ONE, out=None):
+    """Subtracts `other`, scaled by `alpha`, from `input`, element by element; the shapes broadcast.
+    bool operands are refused: `logical_xor` or `logical_not` say what is meant.
+
+    >>> torch.sub(torch.tensor([1, 2]), 10)
+    tensor([-9, -8])
+    """
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "sub", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "sub", "other")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "sub", "alpha")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "sub", "out")
+        if other.__class__ is _Scalar:
+            status = c_sub_scalar_out(input._h, other, alpha, out._h)
+        else:
+            status = c_sub_out(input._h, other._h, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_sub_scalar(input._h, other, alpha, cell.address)
+    else:
+        status = c_sub(input._h, other._h, alpha, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def sub_(input, other, *, alpha=_ONE):
+    """Subtracts `other`, scaled by `alpha`, from `input`, element by element; the shapes broadcast.
+    bool operands are refused: `logical_xor` or `logical_not` say what is meant.
+
+    >>> torch.sub(torch.tensor([1, 2]), 10)
+    tensor([-9, -8])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sub_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "sub_", "other")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "sub_", "alpha")
+    if other.__class__ is _Scalar:
+        status = c_sub_scalar_(input._h, other, alpha)
+    else:
+        status = c_sub_(input._h, other._h, alpha)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def subtract(input, other, *, alpha=_ONE, out=None):
+    """Another name of `sub`."""
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "subtract", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "subtract", "other")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "subtract", "alpha")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "subtract", "out")
+        if other.__class__ is _Scalar:
+            status = c_subtract_scalar_out(input._h, other, alpha, out._h)
+        else:
+            status = c_subtract_out(input._h, other._h, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_subtract_scalar(input._h, other, alpha, cell.address)
+    else:
+        status = c_subtract(input._h, other._h, alpha, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def subtract_(input, other, *, alpha=_ONE):
+    """Another name of `sub`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "subtract_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "subtract_", "other")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "subtract_", "alpha")
+    if other.__class__ is _Scalar:
+        status = c_subtract_scalar_(input._h, other, alpha)
+    else:
+        status = c_subtract_(input._h, other._h, alpha)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def rsub(input, other, *, alpha=_ONE):
+    """Subtracts `input`, scaled by `alpha`, from `other`: `sub` with its operands swapped.
+
+    >>> torch.rsub(torch.tensor([1, 2]), 10)
+    tensor([9, 8])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "rsub", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "rsub", "other")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "rsub", "alpha")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_rsub_scalar(input._h, other, alpha, cell.address)
+    else:
+        status = c_rsub(input._h, other._h, alpha, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
 def mul(input, other, *, out=None):
     """Multiplies `input` by `other`, element by element; the shapes broadcast.
 
@@ -253,6 +784,1996 @@ def mul_(input, other):
     return input
 
 
+def multiply(input, other, *, out=None):
+    """Another name of `mul`."""
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "multiply", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "multiply", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "multiply", "out")
+        if other.__class__ is _Scalar:
+            status = c_multiply_scalar_out(input._h, other, out._h)
+        else:
+            status = c_multiply_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_multiply_scalar(input._h, other, cell.address)
+    else:
+        status = c_multiply(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def multiply_(input, other):
+    """Another name of `mul`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "multiply_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "multiply_", "other")
+    if other.__class__ is _Scalar:
+        status = c_multiply_scalar_(input._h, other)
+    else:
+        status = c_multiply_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def div(input, other, *, rounding_mode=None, out=None):
+    """Divides `input` by `other`, element by element; the shapes broadcast.
+    `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
+    towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
+
+    >>> torch.div(torch.tensor([7, -7]), 2)
+    tensor([ 3.5000, -3.5000])
+    >>> torch.div(torch.tensor([7, -7]), 2, rounding_mode='floor')
+    tensor([ 3, -4])
+    """
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "div", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "div", "other")
+    rounding_mode = None if rounding_mode is None else _text(rounding_mode, "div", "rounding_mode")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "div", "out")
+        if other.__class__ is _Scalar:
+            status = c_div_scalar_out(input._h, other, rounding_mode, out._h)
+        else:
+            status = c_div_out(input._h, other._h, rounding_mode, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_div_scalar(input._h, other, rounding_mode, cell.address)
+    else:
+        status = c_div(input._h, other._h, rounding_mode, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def div_(input, other, *, rounding_mode=None):
+    """Divides `input` by `other`, element by element; the shapes broadcast.
+    `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
+    towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
+
+    >>> torch.div(torch.tensor([7, -7]), 2)
+    tensor([ 3.5000, -3.5000])
+    >>> torch.div(torch.tensor([7, -7]), 2, rounding_mode='floor')
+    tensor([ 3, -4])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "div_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "div_", "other")
+    rounding_mode = None if rounding_mode is None else _text(rounding_mode, "div_", "rounding_mode")
+    if other.__class__ is _Scalar:
+        status = c_div_scalar_(input._h, other, rounding_mode)
+    else:
+        status = c_div_(input._h, other._h, rounding_mode)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def divide(input, other, *, rounding_mode=None, out=None):
+    """Another name of `div`."""
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "divide", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "divide", "other")
+    rounding_mode = None if rounding_mode is None else _text(rounding_mode, "divide", "rounding_mode")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "divide", "out")
+        if other.__class__ is _Scalar:
+            status = c_divide_scalar_out(input._h, other, rounding_mode, out._h)
+        else:
+            status = c_divide_out(input._h, other._h, rounding_mode, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_divide_scalar(input._h, other, rounding_mode, cell.address)
+    else:
+        status = c_divide(input._h, other._h, rounding_mode, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def divide_(input, other, *, rounding_mode=None):
+    """Another name of `div`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "divide_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "divide_", "other")
+    rounding_mode = None if rounding_mode is None else _text(rounding_mode, "divide_", "rounding_mode")
+    if other.__class__ is _Scalar:
+        status = c_divide_scalar_(input._h, other, rounding_mode)
+    else:
+        status = c_divide_(input._h, other._h, rounding_mode)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def true_divide(input, other, *, out=None):
+    """Divides `input` by `other`: `div` without rounding.
+
+    >>> torch.true_divide(torch.tensor([7, -7]), 2)
+    tensor([ 3.5000, -3.5000])
+    """
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "true_divide", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "true_divide", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "true_divide", "out")
+        if other.__class__ is _Scalar:
+            status = c_true_divide_scalar_out(input._h, other, out._h)
+        else:
+            status = c_true_divide_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_true_divide_scalar(input._h, other, cell.address)
+    else:
+        status = c_true_divide(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def true_divide_(input, other):
+    """Divides `input` by `other`: `div` without rounding.
+
+    >>> torch.true_divide(torch.tensor([7, -7]), 2)
+    tensor([ 3.5000, -3.5000])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "true_divide_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "true_divide_", "other")
+    if other.__class__ is _Scalar:
+        status = c_true_divide_scalar_(input._h, other)
+    else:
+        status = c_true_divide_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def floor_divide(input, other, *, out=None):
+    """Divides `input` by `other` and rounds towards minus infinity; the shapes broadcast. Integers stay integers; dividing them
+    by 0 is an error.
+
+    >>> torch.floor_divide(torch.tensor([7, -7]), 2)
+    tensor([ 3, -4])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "floor_divide", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "floor_divide", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "floor_divide", "out")
+        if other.__class__ is _Scalar:
+            status = c_floor_divide_scalar_out(input._h, other, out._h)
+        else:
+            status = c_floor_divide_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_floor_divide_scalar(input._h, other, cell.address)
+    else:
+        status = c_floor_divide(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def floor_divide_(input, other):
+    """Divides `input` by `other` and rounds towards minus infinity; the shapes broadcast. Integers stay integers; dividing them
+    by 0 is an error.
+
+    >>> torch.floor_divide(torch.tensor([7, -7]), 2)
+    tensor([ 3, -4])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "floor_divide_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "floor_divide_", "other")
+    if other.__class__ is _Scalar:
+        status = c_floor_divide_scalar_(input._h, other)
+    else:
+        status = c_floor_divide_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def remainder(input, other, *, out=None):
+    """What floor division leaves, with the sign of `other`, as Python's `%`; the shapes broadcast. Integers by 0 are an error.
+
+    >>> torch.remainder(torch.tensor([7, -7]), 4)
+    tensor([3, 1])
+    """
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "remainder", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "remainder", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "remainder", "out")
+        if other.__class__ is _Scalar:
+            status = c_remainder_scalar_out(input._h, other, out._h)
+        else:
+            status = c_remainder_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_remainder_scalar(input._h, other, cell.address)
+    else:
+        status = c_remainder(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def remainder_(input, other):
+    """What floor division leaves, with the sign of `other`, as Python's `%`; the shapes broadcast. Integers by 0 are an error.
+
+    >>> torch.remainder(torch.tensor([7, -7]), 4)
+    tensor([3, 1])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "remainder_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "remainder_", "other")
+    if other.__class__ is _Scalar:
+        status = c_remainder_scalar_(input._h, other)
+    else:
+        status = c_remainder_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def fmod(input, other, *, out=None):
+    """What division rounded towards zero leaves, with the sign of `input`, as C's `fmod`; the shapes broadcast. Integers by 0 are
+    an error.
+
+    >>> torch.fmod(torch.tensor([7, -7]), 4)
+    tensor([ 3, -3])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "fmod", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "fmod", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "fmod", "out")
+        if other.__class__ is _Scalar:
+            status = c_fmod_scalar_out(input._h, other, out._h)
+        else:
+            status = c_fmod_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_fmod_scalar(input._h, other, cell.address)
+    else:
+        status = c_fmod(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def fmod_(input, other):
+    """What division rounded towards zero leaves, with the sign of `input`, as C's `fmod`; the shapes broadcast. Integers by 0 are
+    an error.
+
+    >>> torch.fmod(torch.tensor([7, -7]), 4)
+    tensor([ 3, -3])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "fmod_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "fmod_", "other")
+    if other.__class__ is _Scalar:
+        status = c_fmod_scalar_(input._h, other)
+    else:
+        status = c_fmod_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def pow(input, exponent, *, out=None):
+    """Raises `input` to the power of `exponent`, element by element; the shapes broadcast. Integers wrap. Integers to a negative
+    number are refused; where the exponents are an integer tensor, negative ones give 0 except for the bases 1 and -1.
+
+    >>> torch.pow(torch.tensor([2., 3.]), 2)
+    tensor([4., 9.])
+    >>> torch.pow(torch.tensor([2, 3]), torch.tensor([3, 2]))
+    tensor([8, 9])
+    """
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "pow", "input")
+    if exponent.__class__ is not _Tensor:
+        exponent = _number(exponent, "pow", "exponent")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "pow", "out")
+        if exponent.__class__ is _Scalar:
+            status = c_pow_scalar_out(input._h, exponent, out._h)
+        else:
+            status = c_pow_out(input._h, exponent._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if exponent.__class__ is _Scalar:
+        status = c_pow_scalar(input._h, exponent, cell.address)
+    else:
+        status = c_pow(input._h, exponent._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def pow_(input, exponent):
+    """Raises `input` to the power of `exponent`, element by element; the shapes broadcast. Integers wrap. Integers to a negative
+    number are refused; where the exponents are an integer tensor, negative ones give 0 except for the bases 1 and -1.
+
+    >>> torch.pow(torch.tensor([2., 3.]), 2)
+    tensor([4., 9.])
+    >>> torch.pow(torch.tensor([2, 3]), torch.tensor([3, 2]))
+    tensor([8, 9])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "pow_", "input")
+    if exponent.__class__ is not _Tensor:
+        exponent = _number(exponent, "pow_", "exponent")
+    if exponent.__class__ is _Scalar:
+        status = c_pow_scalar_(input._h, exponent)
+    else:
+        status = c_pow_(input._h, exponent._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def float_power(input, exponent, *, out=None):
+    """Raises `input` to the power of `exponent` in float64, or complex128 where an operand is complex. In place and with out, the
+    dtype must be that already.
+
+    >>> torch.float_power(torch.tensor([2, 3]), -1)
+    tensor([0.5000, 0.3333], dtype=torch.float64)
+    """
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "float_power", "input")
+    if exponent.__class__ is not _Tensor:
+        exponent = _number(exponent, "float_power", "exponent")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "float_power", "out")
+        if exponent.__class__ is _Scalar:
+            status = c_float_power_scalar_out(input._h, exponent, out._h)
+        else:
+            status = c_float_power_out(input._h, exponent._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if exponent.__class__ is _Scalar:
+        status = c_float_power_scalar(input._h, exponent, cell.address)
+    else:
+        status = c_float_power(input._h, exponent._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def float_power_(input, exponent):
+    """Raises `input` to the power of `exponent` in float64, or complex128 where an operand is complex. In place and with out, the
+    dtype must be that already.
+
+    >>> torch.float_power(torch.tensor([2, 3]), -1)
+    tensor([0.5000, 0.3333], dtype=torch.float64)
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "float_power_", "input")
+    if exponent.__class__ is not _Tensor:
+        exponent = _number(exponent, "float_power_", "exponent")
+    if exponent.__class__ is _Scalar:
+        status = c_float_power_scalar_(input._h, exponent)
+    else:
+        status = c_float_power_(input._h, exponent._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def neg(input, *, out=None):
+    """Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
+
+    >>> torch.neg(torch.tensor([1., -2.]))
+    tensor([-1.,  2.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "neg", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "neg", "out")
+        status = c_neg_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_neg(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def neg_(input):
+    """Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
+
+    >>> torch.neg(torch.tensor([1., -2.]))
+    tensor([-1.,  2.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "neg_", "input")
+    status = c_neg_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def negative(input, *, out=None):
+    """Another name of `neg`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "negative", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "negative", "out")
+        status = c_negative_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_negative(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def negative_(input):
+    """Another name of `neg`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "negative_", "input")
+    status = c_negative_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def positive(input):
+    """Gives `input` itself. bool is refused.
+
+    >>> torch.positive(torch.tensor([1., -2.]))
+    tensor([ 1., -2.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "positive", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_positive(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def square(input, *, out=None):
+    """Squares every element. Integers wrap; bool counts as int64.
+
+    >>> torch.square(torch.tensor([1., -2.]))
+    tensor([1., 4.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "square", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "square", "out")
+        status = c_square_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_square(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def square_(input):
+    """Squares every element. Integers wrap; bool counts as int64.
+
+    >>> torch.square(torch.tensor([1., -2.]))
+    tensor([1., 4.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "square_", "input")
+    status = c_square_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def reciprocal(input, *, out=None):
+    """1 / `input`, element by element.
+
+    >>> torch.reciprocal(torch.tensor([2., -4.]))
+    tensor([ 0.5000, -0.2500])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "reciprocal", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "reciprocal", "out")
+        status = c_reciprocal_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_reciprocal(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def reciprocal_(input):
+    """1 / `input`, element by element.
+
+    >>> torch.reciprocal(torch.tensor([2., -4.]))
+    tensor([ 0.5000, -0.2500])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "reciprocal_", "input")
+    status = c_reciprocal_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def abs(input, *, out=None):
+    """The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
+
+    >>> torch.abs(torch.tensor([1., -2.]))
+    tensor([1., 2.])
+    >>> torch.abs(torch.tensor([3+4j]))
+    tensor([5.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "abs", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "abs", "out")
+        status = c_abs_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_abs(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def abs_(input):
+    """The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
+
+    >>> torch.abs(torch.tensor([1., -2.]))
+    tensor([1., 2.])
+    >>> torch.abs(torch.tensor([3+4j]))
+    tensor([5.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "abs_", "input")
+    status = c_abs_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def absolute(input, *, out=None):
+    """Another name of `abs`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "absolute", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "absolute", "out")
+        status = c_absolute_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_absolute(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def absolute_(input):
+    """Another name of `abs`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "absolute_", "input")
+    status = c_absolute_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def sign(input, *, out=None):
+    """-1, 0 or 1 by the sign of every element; NaN gives 0. `sgn` takes complex numbers.
+
+    >>> torch.sign(torch.tensor([3., 0., -2.]))
+    tensor([ 1.,  0., -1.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sign", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "sign", "out")
+        status = c_sign_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_sign(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def sign_(input):
+    """-1, 0 or 1 by the sign of every element; NaN gives 0. `sgn` takes complex numbers.
+
+    >>> torch.sign(torch.tensor([3., 0., -2.]))
+    tensor([ 1.,  0., -1.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sign_", "input")
+    status = c_sign_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def sgn(input, *, out=None):
+    """The sign of every element; of a complex number z, z / |z|, and 0 of 0.
+
+    >>> torch.sgn(torch.tensor([3+4j, 0j]))
+    tensor([0.6000+0.8000j, 0.0000+0.0000j])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sgn", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "sgn", "out")
+        status = c_sgn_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_sgn(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def sgn_(input):
+    """The sign of every element; of a complex number z, z / |z|, and 0 of 0.
+
+    >>> torch.sgn(torch.tensor([3+4j, 0j]))
+    tensor([0.6000+0.8000j, 0.0000+0.0000j])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sgn_", "input")
+    status = c_sgn_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def copysign(input, other, *, out=None):
+    """The magnitude of `input` with the sign of `other`; the shapes broadcast.
+
+    >>> torch.copysign(torch.tensor([1., 2.]), -1)
+    tensor([-1., -2.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "copysign", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "copysign", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "copysign", "out")
+        if other.__class__ is _Scalar:
+            status = c_copysign_scalar_out(input._h, other, out._h)
+        else:
+            status = c_copysign_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_copysign_scalar(input._h, other, cell.address)
+    else:
+        status = c_copysign(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def copysign_(input, other):
+    """The magnitude of `input` with the sign of `other`; the shapes broadcast.
+
+    >>> torch.copysign(torch.tensor([1., 2.]), -1)
+    tensor([-1., -2.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "copysign_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "copysign_", "other")
+    if other.__class__ is _Scalar:
+        status = c_copysign_scalar_(input._h, other)
+    else:
+        status = c_copysign_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def addcmul(input, tensor1, tensor2, *, value=_ONE, out=None):
+    """`input` + `value` * `tensor1` * `tensor2`, element by element; the shapes broadcast.
+
+    >>> torch.addcmul(torch.tensor([1.]), torch.tensor([2.]), torch.tensor([3.]), value=10)
+    tensor([61.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addcmul", "input")
+    if tensor1.__class__ is not _Tensor:
+        tensor1 = _tensor(tensor1, "addcmul", "tensor1")
+    if tensor2.__class__ is not _Tensor:
+        tensor2 = _tensor(tensor2, "addcmul", "tensor2")
+    if value.__class__ is not _Scalar:
+        value = _scalar(value, "addcmul", "value")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "addcmul", "out")
+        status = c_addcmul_out(input._h, tensor1._h, tensor2._h, value, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_addcmul(input._h, tensor1._h, tensor2._h, value, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def addcmul_(input, tensor1, tensor2, *, value=_ONE):
+    """`input` + `value` * `tensor1` * `tensor2`, element by element; the shapes broadcast.
+
+    >>> torch.addcmul(torch.tensor([1.]), torch.tensor([2.]), torch.tensor([3.]), value=10)
+    tensor([61.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addcmul_", "input")
+    if tensor1.__class__ is not _Tensor:
+        tensor1 = _tensor(tensor1, "addcmul_", "tensor1")
+    if tensor2.__class__ is not _Tensor:
+        tensor2 = _tensor(tensor2, "addcmul_", "tensor2")
+    if value.__class__ is not _Scalar:
+        value = _scalar(value, "addcmul_", "value")
+    status = c_addcmul_(input._h, tensor1._h, tensor2._h, value)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def addcdiv(input, tensor1, tensor2, *, value=_ONE, out=None):
+    """`input` + `value` * `tensor1` / `tensor2`, element by element; the shapes broadcast. `tensor1` and `tensor2` must not both be integers.
+
+    >>> torch.addcdiv(torch.tensor([1.]), torch.tensor([6.]), torch.tensor([3.]), value=10)
+    tensor([21.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addcdiv", "input")
+    if tensor1.__class__ is not _Tensor:
+        tensor1 = _tensor(tensor1, "addcdiv", "tensor1")
+    if tensor2.__class__ is not _Tensor:
+        tensor2 = _tensor(tensor2, "addcdiv", "tensor2")
+    if value.__class__ is not _Scalar:
+        value = _scalar(value, "addcdiv", "value")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "addcdiv", "out")
+        status = c_addcdiv_out(input._h, tensor1._h, tensor2._h, value, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_addcdiv(input._h, tensor1._h, tensor2._h, value, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def addcdiv_(input, tensor1, tensor2, *, value=_ONE):
+    """`input` + `value` * `tensor1` / `tensor2`, element by element; the shapes broadcast. `tensor1` and `tensor2` must not both be integers.
+
+    >>> torch.addcdiv(torch.tensor([1.]), torch.tensor([6.]), torch.tensor([3.]), value=10)
+    tensor([21.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addcdiv_", "input")
+    if tensor1.__class__ is not _Tensor:
+        tensor1 = _tensor(tensor1, "addcdiv_", "tensor1")
+    if tensor2.__class__ is not _Tensor:
+        tensor2 = _tensor(tensor2, "addcdiv_", "tensor2")
+    if value.__class__ is not _Scalar:
+        value = _scalar(value, "addcdiv_", "value")
+    status = c_addcdiv_(input._h, tensor1._h, tensor2._h, value)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def lerp(input, end, weight, *, out=None):
+    """`input` + `weight` * (`end` - `input`), element by element; the shapes broadcast. The tensors must have one dtype.
+
+    >>> torch.lerp(torch.tensor([0., 10.]), torch.tensor([10., 20.]), 0.5)
+    tensor([ 5., 15.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "lerp", "input")
+    if end.__class__ is not _Tensor:
+        end = _tensor(end, "lerp", "end")
+    if weight.__class__ is not _Tensor:
+        weight = _number(weight, "lerp", "weight")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "lerp", "out")
+        if weight.__class__ is _Scalar:
+            status = c_lerp_scalar_out(input._h, end._h, weight, out._h)
+        else:
+            status = c_lerp_out(input._h, end._h, weight._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if weight.__class__ is _Scalar:
+        status = c_lerp_scalar(input._h, end._h, weight, cell.address)
+    else:
+        status = c_lerp(input._h, end._h, weight._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def lerp_(input, end, weight):
+    """`input` + `weight` * (`end` - `input`), element by element; the shapes broadcast. The tensors must have one dtype.
+
+    >>> torch.lerp(torch.tensor([0., 10.]), torch.tensor([10., 20.]), 0.5)
+    tensor([ 5., 15.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "lerp_", "input")
+    if end.__class__ is not _Tensor:
+        end = _tensor(end, "lerp_", "end")
+    if weight.__class__ is not _Tensor:
+        weight = _number(weight, "lerp_", "weight")
+    if weight.__class__ is _Scalar:
+        status = c_lerp_scalar_(input._h, end._h, weight)
+    else:
+        status = c_lerp_(input._h, end._h, weight._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def eq(input, other, *, out=None):
+    """Whether `input` equals `other`, element by element, as bool; the shapes broadcast.
+
+    >>> torch.eq(torch.tensor([1, 2, 3]), 2)
+    tensor([False,  True, False])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "eq", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "eq", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "eq", "out")
+        if other.__class__ is _Scalar:
+            status = c_eq_scalar_out(input._h, other, out._h)
+        else:
+            status = c_eq_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_eq_scalar(input._h, other, cell.address)
+    else:
+        status = c_eq(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def eq_(input, other):
+    """Whether `input` equals `other`, element by element, as bool; the shapes broadcast.
+
+    >>> torch.eq(torch.tensor([1, 2, 3]), 2)
+    tensor([False,  True, False])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "eq_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "eq_", "other")
+    if other.__class__ is _Scalar:
+        status = c_eq_scalar_(input._h, other)
+    else:
+        status = c_eq_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def ne(input, other, *, out=None):
+    """Whether `input` differs from `other`, element by element, as bool; the shapes broadcast.
+
+    >>> torch.ne(torch.tensor([1, 2, 3]), 2)
+    tensor([ True, False,  True])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "ne", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "ne", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "ne", "out")
+        if other.__class__ is _Scalar:
+            status = c_ne_scalar_out(input._h, other, out._h)
+        else:
+            status = c_ne_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_ne_scalar(input._h, other, cell.address)
+    else:
+        status = c_ne(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def ne_(input, other):
+    """Whether `input` differs from `other`, element by element, as bool; the shapes broadcast.
+
+    >>> torch.ne(torch.tensor([1, 2, 3]), 2)
+    tensor([ True, False,  True])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "ne_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "ne_", "other")
+    if other.__class__ is _Scalar:
+        status = c_ne_scalar_(input._h, other)
+    else:
+        status = c_ne_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def not_equal(input, other, *, out=None):
+    """Another name of `ne`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "not_equal", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "not_equal", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "not_equal", "out")
+        if other.__class__ is _Scalar:
+            status = c_not_equal_scalar_out(input._h, other, out._h)
+        else:
+            status = c_not_equal_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_not_equal_scalar(input._h, other, cell.address)
+    else:
+        status = c_not_equal(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def not_equal_(input, other):
+    """Another name of `ne`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "not_equal_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "not_equal_", "other")
+    if other.__class__ is _Scalar:
+        status = c_not_equal_scalar_(input._h, other)
+    else:
+        status = c_not_equal_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def lt(input, other, *, out=None):
+    """Whether `input` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+
+    >>> torch.lt(torch.tensor([1, 2, 3]), 2)
+    tensor([ True, False, False])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "lt", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "lt", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "lt", "out")
+        if other.__class__ is _Scalar:
+            status = c_lt_scalar_out(input._h, other, out._h)
+        else:
+            status = c_lt_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_lt_scalar(input._h, other, cell.address)
+    else:
+        status = c_lt(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def lt_(input, other):
+    """Whether `input` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+
+    >>> torch.lt(torch.tensor([1, 2, 3]), 2)
+    tensor([ True, False, False])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "lt_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "lt_", "other")
+    if other.__class__ is _Scalar:
+        status = c_lt_scalar_(input._h, other)
+    else:
+        status = c_lt_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def less(input, other, *, out=None):
+    """Another name of `lt`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "less", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "less", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "less", "out")
+        if other.__class__ is _Scalar:
+            status = c_less_scalar_out(input._h, other, out._h)
+        else:
+            status = c_less_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_less_scalar(input._h, other, cell.address)
+    else:
+        status = c_less(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def less_(input, other):
+    """Another name of `lt`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "less_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "less_", "other")
+    if other.__class__ is _Scalar:
+        status = c_less_scalar_(input._h, other)
+    else:
+        status = c_less_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def le(input, other, *, out=None):
+    """Whether `input` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+
+    >>> torch.le(torch.tensor([1, 2, 3]), 2)
+    tensor([ True,  True, False])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "le", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "le", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "le", "out")
+        if other.__class__ is _Scalar:
+            status = c_le_scalar_out(input._h, other, out._h)
+        else:
+            status = c_le_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_le_scalar(input._h, other, cell.address)
+    else:
+        status = c_le(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def le_(input, other):
+    """Whether `input` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+
+    >>> torch.le(torch.tensor([1, 2, 3]), 2)
+    tensor([ True,  True, False])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "le_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "le_", "other")
+    if other.__class__ is _Scalar:
+        status = c_le_scalar_(input._h, other)
+    else:
+        status = c_le_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def less_equal(input, other, *, out=None):
+    """Another name of `le`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "less_equal", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "less_equal", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "less_equal", "out")
+        if other.__class__ is _Scalar:
+            status = c_less_equal_scalar_out(input._h, other, out._h)
+        else:
+            status = c_less_equal_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_less_equal_scalar(input._h, other, cell.address)
+    else:
+        status = c_less_equal(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def less_equal_(input, other):
+    """Another name of `le`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "less_equal_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "less_equal_", "other")
+    if other.__class__ is _Scalar:
+        status = c_less_equal_scalar_(input._h, other)
+    else:
+        status = c_less_equal_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def gt(input, other, *, out=None):
+    """Whether `input` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+
+    >>> torch.gt(torch.tensor([1, 2, 3]), 2)
+    tensor([False, False,  True])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "gt", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "gt", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "gt", "out")
+        if other.__class__ is _Scalar:
+            status = c_gt_scalar_out(input._h, other, out._h)
+        else:
+            status = c_gt_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_gt_scalar(input._h, other, cell.address)
+    else:
+        status = c_gt(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def gt_(input, other):
+    """Whether `input` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+
+    >>> torch.gt(torch.tensor([1, 2, 3]), 2)
+    tensor([False, False,  True])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "gt_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "gt_", "other")
+    if other.__class__ is _Scalar:
+        status = c_gt_scalar_(input._h, other)
+    else:
+        status = c_gt_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def greater(input, other, *, out=None):
+    """Another name of `gt`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "greater", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "greater", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "greater", "out")
+        if other.__class__ is _Scalar:
+            status = c_greater_scalar_out(input._h, other, out._h)
+        else:
+            status = c_greater_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_greater_scalar(input._h, other, cell.address)
+    else:
+        status = c_greater(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def greater_(input, other):
+    """Another name of `gt`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "greater_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "greater_", "other")
+    if other.__class__ is _Scalar:
+        status = c_greater_scalar_(input._h, other)
+    else:
+        status = c_greater_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def ge(input, other, *, out=None):
+    """Whether `input` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+
+    >>> torch.ge(torch.tensor([1, 2, 3]), 2)
+    tensor([False,  True,  True])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "ge", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "ge", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "ge", "out")
+        if other.__class__ is _Scalar:
+            status = c_ge_scalar_out(input._h, other, out._h)
+        else:
+            status = c_ge_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_ge_scalar(input._h, other, cell.address)
+    else:
+        status = c_ge(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def ge_(input, other):
+    """Whether `input` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+
+    >>> torch.ge(torch.tensor([1, 2, 3]), 2)
+    tensor([False,  True,  True])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "ge_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "ge_", "other")
+    if other.__class__ is _Scalar:
+        status = c_ge_scalar_(input._h, other)
+    else:
+        status = c_ge_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def greater_equal(input, other, *, out=None):
+    """Another name of `ge`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "greater_equal", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "greater_equal", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "greater_equal", "out")
+        if other.__class__ is _Scalar:
+            status = c_greater_equal_scalar_out(input._h, other, out._h)
+        else:
+            status = c_greater_equal_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_greater_equal_scalar(input._h, other, cell.address)
+    else:
+        status = c_greater_equal(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def greater_equal_(input, other):
+    """Another name of `ge`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "greater_equal_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "greater_equal_", "other")
+    if other.__class__ is _Scalar:
+        status = c_greater_equal_scalar_(input._h, other)
+    else:
+        status = c_greater_equal_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def equal(input, other):
+    """Whether the tensors have the same size and equal elements. NaN equals nothing.
+
+    >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
+    True
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "equal", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "equal", "other")
+    cell0 = _take() if _cells else _Cell()
+    status = c_equal(input._h, other._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
+
+
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether |`input` - `other`| <= `atol` + `rtol` * |`other`|, element by element, as bool. Equal infinities are close; NaN is
+    close to NaN where `equal_nan` is set. The dtypes must agree and the tolerances must not be negative.
+
+    >>> torch.isclose(torch.tensor([1., 2.]), torch.tensor([1. + 1e-9, 3.]))
+    tensor([ True, False])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "isclose", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "isclose", "other")
+    if rtol.__class__ is not _Float:
+        rtol = _real(rtol, "isclose", "rtol")
+    if atol.__class__ is not _Float:
+        atol = _real(atol, "isclose", "atol")
+    if equal_nan.__class__ is not _Bool:
+        equal_nan = _flag(equal_nan, "isclose", "equal_nan")
+    cell = _take() if _cells else _Cell()
+    status = c_isclose(input._h, other._h, rtol, atol, equal_nan, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether `isclose` holds for every element.
+
+    >>> torch.allclose(torch.tensor([1., 2.]), torch.tensor([1., 3.]))
+    False
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "allclose", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "allclose", "other")
+    if rtol.__class__ is not _Float:
+        rtol = _real(rtol, "allclose", "rtol")
+    if atol.__class__ is not _Float:
+        atol = _real(atol, "allclose", "atol")
+    if equal_nan.__class__ is not _Bool:
+        equal_nan = _flag(equal_nan, "allclose", "equal_nan")
+    cell0 = _take() if _cells else _Cell()
+    status = c_allclose(input._h, other._h, rtol, atol, equal_nan, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
+
+
+def isnan(input):
+    """Whether every element is NaN; of a complex number, either part, as bool.
+
+    >>> torch.isnan(torch.tensor([1., float('nan'), float('inf')]))
+    tensor([False,  True, False])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "isnan", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_isnan(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def isinf(input):
+    """Whether every element is infinite; of a complex number, either part, as bool.
+
+    >>> torch.isinf(torch.tensor([1., float('nan'), float('inf')]))
+    tensor([False, False,  True])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "isinf", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_isinf(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def isfinite(input):
+    """Whether every element is finite; of a complex number, both parts, as bool.
+
+    >>> torch.isfinite(torch.tensor([1., float('nan'), float('inf')]))
+    tensor([ True, False, False])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "isfinite", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_isfinite(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def isreal(input):
+    """Whether every element is real: the imaginary part is 0, as bool.
+
+    >>> torch.isreal(torch.tensor([1., float('nan'), float('inf')]))
+    tensor([True, True, True])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "isreal", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_isreal(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def isposinf(input, *, out=None):
+    """Whether every element is plus infinity, as bool. Complex numbers are refused.
+
+    >>> torch.isposinf(torch.tensor([0., -float('inf'), float('inf')]))
+    tensor([False, False,  True])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "isposinf", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "isposinf", "out")
+        status = c_isposinf_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_isposinf(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def isneginf(input, *, out=None):
+    """Whether every element is minus infinity, as bool. Complex numbers are refused.
+
+    >>> torch.isneginf(torch.tensor([0., -float('inf'), float('inf')]))
+    tensor([False,  True, False])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "isneginf", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "isneginf", "out")
+        status = c_isneginf_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_isneginf(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def signbit(input, *, out=None):
+    """Whether every element has its sign bit set; that of -0.0 is, as bool. Complex numbers are refused.
+
+    >>> torch.signbit(torch.tensor([0., -float('inf'), float('inf')]))
+    tensor([False,  True, False])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "signbit", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "signbit", "out")
+        status = c_signbit_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_signbit(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def complex(real, imag, *, out=None):
+    """Makes complex numbers from their parts, which must be of one floating dtype; the shapes broadcast.
+
+    >>> torch.complex(torch.tensor([1.]), torch.tensor([2.]))
+    tensor([1.+2.j])
+    """
+    if real.__class__ is not _Tensor:
+        real = _tensor(real, "complex", "real")
+    if imag.__class__ is not _Tensor:
+        imag = _tensor(imag, "complex", "imag")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "complex", "out")
+        status = c_complex_parts_out(real._h, imag._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_complex_parts(real._h, imag._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def polar(abs, angle, *, out=None):
+    """Makes complex numbers from absolute values and angles in radians, which must be of one floating dtype; the shapes broadcast.
+
+    >>> torch.polar(torch.tensor([2.]), torch.tensor([0.]))
+    tensor([2.+0.j])
+    """
+    if abs.__class__ is not _Tensor:
+        abs = _tensor(abs, "polar", "abs")
+    if angle.__class__ is not _Tensor:
+        angle = _tensor(angle, "polar", "angle")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "polar", "out")
+        status = c_polar_out(abs._h, angle._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_polar(abs._h, angle._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def real(input):
+    """A view of the real parts; a real tensor itself.
+
+    >>> torch.real(torch.tensor([1+2j]))
+    tensor([1.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "real", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_real(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def imag(input):
+    """A view of the imaginary parts. Real tensors are refused.
+
+    >>> torch.imag(torch.tensor([1+2j]))
+    tensor([2.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "imag", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_imag(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def view_as_real(input):
+    """A view of complex numbers as pairs of reals: shape (..., 2).
+
+    >>> torch.view_as_real(torch.tensor([1+2j]))
+    tensor([[1., 2.]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "view_as_real", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_view_as_real(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def view_as_complex(input):
+    """A view of pairs of reals, shape (..., 2), as complex numbers. The last stride must be 1, the others and the storage offset even.
+
+    >>> torch.view_as_complex(torch.tensor([[1., 2.]]))
+    tensor([1.+2.j])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "view_as_complex", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_view_as_complex(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def conj(input):
+    """The complex conjugate of every element; a real tensor itself.
+
+    >>> torch.conj(torch.tensor([1+2j])).resolve_conj()
+    tensor([1.-2.j])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "conj", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_conj(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def conj_physical(input, *, out=None):
+    """The complex conjugate of every element, computed.
+
+    >>> torch.conj_physical(torch.tensor([1+2j]))
+    tensor([1.-2.j])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "conj_physical", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "conj_physical", "out")
+        status = c_conj_physical_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_conj_physical(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def conj_physical_(input):
+    """The complex conjugate of every element, computed.
+
+    >>> torch.conj_physical(torch.tensor([1+2j]))
+    tensor([1.-2.j])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "conj_physical_", "input")
+    status = c_conj_physical_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def resolve_conj(input):
+    """Gives `input` itself: conjugates are always computed."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "resolve_conj", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_resolve_conj(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def resolve_neg(input):
+    """Gives `input` itself: negatives are always computed."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "resolve_neg", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_resolve_neg(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def angle(input, *, out=None):
+    """The angle of every complex number, in radians; of reals, 0, pi for negative ones, NaN for NaN.
+
+    >>> torch.angle(torch.tensor([1j, -1+0j]))
+    tensor([1.5708, 3.1416])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "angle", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "angle", "out")
+        status = c_angle_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_angle(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
 def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
 
@@ -282,6 +2803,1638 @@ def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memor
     result._h = cell.p
     _put(cell)
     return result
+
+
+def sqrt(input, *, out=None):
+    """The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
+
+    >>> torch.sqrt(torch.tensor([4., 9.]))
+    tensor([2., 3.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sqrt", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "sqrt", "out")
+        status = c_sqrt_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_sqrt(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def sqrt_(input):
+    """The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
+
+    >>> torch.sqrt(torch.tensor([4., 9.]))
+    tensor([2., 3.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sqrt_", "input")
+    status = c_sqrt_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def rsqrt(input, *, out=None):
+    """1 / sqrt(`input`), element by element. Integers and bool count as the default dtype.
+
+    >>> torch.rsqrt(torch.tensor([4., 16.]))
+    tensor([0.5000, 0.2500])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "rsqrt", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "rsqrt", "out")
+        status = c_rsqrt_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_rsqrt(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def rsqrt_(input):
+    """1 / sqrt(`input`), element by element. Integers and bool count as the default dtype.
+
+    >>> torch.rsqrt(torch.tensor([4., 16.]))
+    tensor([0.5000, 0.2500])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "rsqrt_", "input")
+    status = c_rsqrt_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def exp(input, *, out=None):
+    """e to the power of every element. Integers and bool count as the default dtype.
+
+    >>> torch.exp(torch.tensor([0., 1.]))
+    tensor([1.0000, 2.7183])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "exp", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "exp", "out")
+        status = c_exp_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_exp(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def exp_(input):
+    """e to the power of every element. Integers and bool count as the default dtype.
+
+    >>> torch.exp(torch.tensor([0., 1.]))
+    tensor([1.0000, 2.7183])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "exp_", "input")
+    status = c_exp_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def exp2(input, *, out=None):
+    """2 to the power of every element. Integers and bool count as the default dtype.
+
+    >>> torch.exp2(torch.tensor([0., 3.]))
+    tensor([1., 8.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "exp2", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "exp2", "out")
+        status = c_exp2_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_exp2(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def exp2_(input):
+    """2 to the power of every element. Integers and bool count as the default dtype.
+
+    >>> torch.exp2(torch.tensor([0., 3.]))
+    tensor([1., 8.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "exp2_", "input")
+    status = c_exp2_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def expm1(input, *, out=None):
+    """exp(`input`) - 1, accurate where `input` is near 0. Integers and bool count as the default dtype.
+
+    >>> torch.expm1(torch.tensor([0., 1.]))
+    tensor([0.0000, 1.7183])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "expm1", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "expm1", "out")
+        status = c_expm1_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_expm1(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def expm1_(input):
+    """exp(`input`) - 1, accurate where `input` is near 0. Integers and bool count as the default dtype.
+
+    >>> torch.expm1(torch.tensor([0., 1.]))
+    tensor([0.0000, 1.7183])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "expm1_", "input")
+    status = c_expm1_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def log(input, *, out=None):
+    """The natural logarithm of every element; -inf of 0, NaN of negative reals. Integers and bool count as the default dtype.
+
+    >>> torch.log(torch.tensor([1., 2.]))
+    tensor([0.0000, 0.6931])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "log", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "log", "out")
+        status = c_log_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_log(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def log_(input):
+    """The natural logarithm of every element; -inf of 0, NaN of negative reals. Integers and bool count as the default dtype.
+
+    >>> torch.log(torch.tensor([1., 2.]))
+    tensor([0.0000, 0.6931])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "log_", "input")
+    status = c_log_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def log2(input, *, out=None):
+    """The logarithm to base 2 of every element. Integers and bool count as the default dtype.
+
+    >>> torch.log2(torch.tensor([1., 8.]))
+    tensor([0., 3.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "log2", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "log2", "out")
+        status = c_log2_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_log2(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def log2_(input):
+    """The logarithm to base 2 of every element. Integers and bool count as the default dtype.
+
+    >>> torch.log2(torch.tensor([1., 8.]))
+    tensor([0., 3.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "log2_", "input")
+    status = c_log2_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def log10(input, *, out=None):
+    """The logarithm to base 10 of every element. Integers and bool count as the default dtype.
+
+    >>> torch.log10(torch.tensor([1., 100.]))
+    tensor([0., 2.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "log10", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "log10", "out")
+        status = c_log10_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_log10(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def log10_(input):
+    """The logarithm to base 10 of every element. Integers and bool count as the default dtype.
+
+    >>> torch.log10(torch.tensor([1., 100.]))
+    tensor([0., 2.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "log10_", "input")
+    status = c_log10_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def log1p(input, *, out=None):
+    """log(1 + `input`), accurate where `input` is near 0. Integers and bool count as the default dtype.
+
+    >>> torch.log1p(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.6931])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "log1p", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "log1p", "out")
+        status = c_log1p_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_log1p(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def log1p_(input):
+    """log(1 + `input`), accurate where `input` is near 0. Integers and bool count as the default dtype.
+
+    >>> torch.log1p(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.6931])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "log1p_", "input")
+    status = c_log1p_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def sin(input, *, out=None):
+    """The sine of every element, in radians. Integers and bool count as the default dtype.
+
+    >>> torch.sin(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.8415])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sin", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "sin", "out")
+        status = c_sin_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_sin(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def sin_(input):
+    """The sine of every element, in radians. Integers and bool count as the default dtype.
+
+    >>> torch.sin(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.8415])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sin_", "input")
+    status = c_sin_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def cos(input, *, out=None):
+    """The cosine of every element, in radians. Integers and bool count as the default dtype.
+
+    >>> torch.cos(torch.tensor([0., 1.]))
+    tensor([1.0000, 0.5403])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cos", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "cos", "out")
+        status = c_cos_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_cos(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def cos_(input):
+    """The cosine of every element, in radians. Integers and bool count as the default dtype.
+
+    >>> torch.cos(torch.tensor([0., 1.]))
+    tensor([1.0000, 0.5403])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cos_", "input")
+    status = c_cos_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def tan(input, *, out=None):
+    """The tangent of every element, in radians. Integers and bool count as the default dtype.
+
+    >>> torch.tan(torch.tensor([0., 1.]))
+    tensor([0.0000, 1.5574])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tan", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "tan", "out")
+        status = c_tan_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_tan(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def tan_(input):
+    """The tangent of every element, in radians. Integers and bool count as the default dtype.
+
+    >>> torch.tan(torch.tensor([0., 1.]))
+    tensor([0.0000, 1.5574])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tan_", "input")
+    status = c_tan_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def asin(input, *, out=None):
+    """The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+
+    >>> torch.asin(torch.tensor([0., 1.]))
+    tensor([0.0000, 1.5708])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "asin", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "asin", "out")
+        status = c_asin_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_asin(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def asin_(input):
+    """The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+
+    >>> torch.asin(torch.tensor([0., 1.]))
+    tensor([0.0000, 1.5708])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "asin_", "input")
+    status = c_asin_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def arcsin(input, *, out=None):
+    """Another name of `asin`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "arcsin", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "arcsin", "out")
+        status = c_arcsin_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_arcsin(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def arcsin_(input):
+    """Another name of `asin`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "arcsin_", "input")
+    status = c_arcsin_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def acos(input, *, out=None):
+    """The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+
+    >>> torch.acos(torch.tensor([1., 0.]))
+    tensor([0.0000, 1.5708])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "acos", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "acos", "out")
+        status = c_acos_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_acos(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def acos_(input):
+    """The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+
+    >>> torch.acos(torch.tensor([1., 0.]))
+    tensor([0.0000, 1.5708])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "acos_", "input")
+    status = c_acos_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def arccos(input, *, out=None):
+    """Another name of `acos`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "arccos", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "arccos", "out")
+        status = c_arccos_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_arccos(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def arccos_(input):
+    """Another name of `acos`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "arccos_", "input")
+    status = c_arccos_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def atan(input, *, out=None):
+    """The arctangent of every element, in radians. Integers and bool count as the default dtype.
+
+    >>> torch.atan(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.7854])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "atan", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "atan", "out")
+        status = c_atan_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_atan(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def atan_(input):
+    """The arctangent of every element, in radians. Integers and bool count as the default dtype.
+
+    >>> torch.atan(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.7854])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "atan_", "input")
+    status = c_atan_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def arctan(input, *, out=None):
+    """Another name of `atan`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "arctan", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "arctan", "out")
+        status = c_arctan_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_arctan(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def arctan_(input):
+    """Another name of `atan`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "arctan_", "input")
+    status = c_arctan_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def sinh(input, *, out=None):
+    """The hyperbolic sine of every element. Integers and bool count as the default dtype.
+
+    >>> torch.sinh(torch.tensor([0., 1.]))
+    tensor([0.0000, 1.1752])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sinh", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "sinh", "out")
+        status = c_sinh_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_sinh(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def sinh_(input):
+    """The hyperbolic sine of every element. Integers and bool count as the default dtype.
+
+    >>> torch.sinh(torch.tensor([0., 1.]))
+    tensor([0.0000, 1.1752])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sinh_", "input")
+    status = c_sinh_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def cosh(input, *, out=None):
+    """The hyperbolic cosine of every element. Integers and bool count as the default dtype.
+
+    >>> torch.cosh(torch.tensor([0., 1.]))
+    tensor([1.0000, 1.5431])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cosh", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "cosh", "out")
+        status = c_cosh_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_cosh(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def cosh_(input):
+    """The hyperbolic cosine of every element. Integers and bool count as the default dtype.
+
+    >>> torch.cosh(torch.tensor([0., 1.]))
+    tensor([1.0000, 1.5431])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cosh_", "input")
+    status = c_cosh_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def tanh(input, *, out=None):
+    """The hyperbolic tangent of every element. Integers and bool count as the default dtype.
+
+    >>> torch.tanh(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.7616])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tanh", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "tanh", "out")
+        status = c_tanh_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_tanh(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def tanh_(input):
+    """The hyperbolic tangent of every element. Integers and bool count as the default dtype.
+
+    >>> torch.tanh(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.7616])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tanh_", "input")
+    status = c_tanh_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def asinh(input, *, out=None):
+    """The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
+
+    >>> torch.asinh(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.8814])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "asinh", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "asinh", "out")
+        status = c_asinh_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_asinh(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def asinh_(input):
+    """The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
+
+    >>> torch.asinh(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.8814])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "asinh_", "input")
+    status = c_asinh_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def arcsinh(input, *, out=None):
+    """Another name of `asinh`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "arcsinh", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "arcsinh", "out")
+        status = c_arcsinh_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_arcsinh(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def arcsinh_(input):
+    """Another name of `asinh`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "arcsinh_", "input")
+    status = c_arcsinh_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def acosh(input, *, out=None):
+    """The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
+
+    >>> torch.acosh(torch.tensor([1., 2.]))
+    tensor([0.0000, 1.3170])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "acosh", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "acosh", "out")
+        status = c_acosh_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_acosh(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def acosh_(input):
+    """The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
+
+    >>> torch.acosh(torch.tensor([1., 2.]))
+    tensor([0.0000, 1.3170])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "acosh_", "input")
+    status = c_acosh_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def arccosh(input, *, out=None):
+    """Another name of `acosh`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "arccosh", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "arccosh", "out")
+        status = c_arccosh_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_arccosh(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def arccosh_(input):
+    """Another name of `acosh`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "arccosh_", "input")
+    status = c_arccosh_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def atanh(input, *, out=None):
+    """The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+
+    >>> torch.atanh(torch.tensor([0., 0.5]))
+    tensor([0.0000, 0.5493])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "atanh", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "atanh", "out")
+        status = c_atanh_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_atanh(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def atanh_(input):
+    """The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+
+    >>> torch.atanh(torch.tensor([0., 0.5]))
+    tensor([0.0000, 0.5493])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "atanh_", "input")
+    status = c_atanh_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def arctanh(input, *, out=None):
+    """Another name of `atanh`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "arctanh", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "arctanh", "out")
+        status = c_arctanh_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_arctanh(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def arctanh_(input):
+    """Another name of `atanh`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "arctanh_", "input")
+    status = c_arctanh_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def sigmoid(input, *, out=None):
+    """1 / (1 + exp(-`input`)), element by element. Integers and bool count as the default dtype.
+
+    >>> torch.sigmoid(torch.tensor([0., 2.]))
+    tensor([0.5000, 0.8808])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sigmoid", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "sigmoid", "out")
+        status = c_sigmoid_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_sigmoid(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def sigmoid_(input):
+    """1 / (1 + exp(-`input`)), element by element. Integers and bool count as the default dtype.
+
+    >>> torch.sigmoid(torch.tensor([0., 2.]))
+    tensor([0.5000, 0.8808])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sigmoid_", "input")
+    status = c_sigmoid_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def atan2(input, other, *, out=None):
+    """The angle, in radians, of the point whose x is `other` and whose y is `input`; the shapes broadcast.
+
+    >>> torch.atan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
+    tensor([ 0.7854, -0.7854])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "atan2", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "atan2", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "atan2", "out")
+        status = c_atan2_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_atan2(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def atan2_(input, other):
+    """The angle, in radians, of the point whose x is `other` and whose y is `input`; the shapes broadcast.
+
+    >>> torch.atan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
+    tensor([ 0.7854, -0.7854])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "atan2_", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "atan2_", "other")
+    status = c_atan2_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def arctan2(input, other, *, out=None):
+    """Another name of `atan2`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "arctan2", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "arctan2", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "arctan2", "out")
+        status = c_arctan2_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_arctan2(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def arctan2_(input, other):
+    """Another name of `atan2`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "arctan2_", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "arctan2_", "other")
+    status = c_arctan2_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def hypot(input, other, *, out=None):
+    """sqrt(`input`^2 + `other`^2) without overflow of the squares; the shapes broadcast.
+
+    >>> torch.hypot(torch.tensor([3.]), torch.tensor([4.]))
+    tensor([5.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "hypot", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "hypot", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "hypot", "out")
+        status = c_hypot_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_hypot(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def hypot_(input, other):
+    """sqrt(`input`^2 + `other`^2) without overflow of the squares; the shapes broadcast.
+
+    >>> torch.hypot(torch.tensor([3.]), torch.tensor([4.]))
+    tensor([5.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "hypot_", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "hypot_", "other")
+    status = c_hypot_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def logical_and(input, other, *, out=None):
+    """Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
+
+    >>> torch.logical_and(torch.tensor([True, False]), torch.tensor([1, 0]))
+    tensor([ True, False])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "logical_and", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "logical_and", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "logical_and", "out")
+        status = c_logical_and_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_logical_and(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def logical_and_(input, other):
+    """Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
+
+    >>> torch.logical_and(torch.tensor([True, False]), torch.tensor([1, 0]))
+    tensor([ True, False])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "logical_and_", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "logical_and_", "other")
+    status = c_logical_and_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def logical_or(input, other, *, out=None):
+    """Whether, element by element, either is true (not 0), as bool; the shapes broadcast.
+
+    >>> torch.logical_or(torch.tensor([True, False]), torch.tensor([1, 0]))
+    tensor([ True, False])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "logical_or", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "logical_or", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "logical_or", "out")
+        status = c_logical_or_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_logical_or(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def logical_or_(input, other):
+    """Whether, element by element, either is true (not 0), as bool; the shapes broadcast.
+
+    >>> torch.logical_or(torch.tensor([True, False]), torch.tensor([1, 0]))
+    tensor([ True, False])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "logical_or_", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "logical_or_", "other")
+    status = c_logical_or_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def logical_xor(input, other, *, out=None):
+    """Whether, element by element, exactly one is true (not 0), as bool; the shapes broadcast.
+
+    >>> torch.logical_xor(torch.tensor([True, False]), torch.tensor([1, 0]))
+    tensor([False, False])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "logical_xor", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "logical_xor", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "logical_xor", "out")
+        status = c_logical_xor_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_logical_xor(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def logical_xor_(input, other):
+    """Whether, element by element, exactly one is true (not 0), as bool; the shapes broadcast.
+
+    >>> torch.logical_xor(torch.tensor([True, False]), torch.tensor([1, 0]))
+    tensor([False, False])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "logical_xor_", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "logical_xor_", "other")
+    status = c_logical_xor_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def logical_not(input, *, out=None):
+    """Whether every element is false (0), as bool.
+
+    >>> torch.logical_not(torch.tensor([0, 1, 2]))
+    tensor([ True, False, False])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "logical_not", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "logical_not", "out")
+        status = c_logical_not_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_logical_not(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def logical_not_(input):
+    """Whether every element is false (0), as bool.
+
+    >>> torch.logical_not(torch.tensor([0, 1, 2]))
+    tensor([ True, False, False])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "logical_not_", "input")
+    status = c_logical_not_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def bitwise_and(input, other, *, out=None):
+    """The bitwise and of `input` and `other`, of bool the logical one; the shapes broadcast.
+
+    >>> torch.bitwise_and(torch.tensor([5, 6]), 3)
+    tensor([1, 2])
+    """
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "bitwise_and", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_and", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "bitwise_and", "out")
+        if other.__class__ is _Scalar:
+            status = c_bitwise_and_scalar_out(input._h, other, out._h)
+        else:
+            status = c_bitwise_and_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_bitwise_and_scalar(input._h, other, cell.address)
+    else:
+        status = c_bitwise_and(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def bitwise_and_(input, other):
+    """The bitwise and of `input` and `other`, of bool the logical one; the shapes broadcast.
+
+    >>> torch.bitwise_and(torch.tensor([5, 6]), 3)
+    tensor([1, 2])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "bitwise_and_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_and_", "other")
+    if other.__class__ is _Scalar:
+        status = c_bitwise_and_scalar_(input._h, other)
+    else:
+        status = c_bitwise_and_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def bitwise_or(input, other, *, out=None):
+    """The bitwise or of `input` and `other`, of bool the logical one; the shapes broadcast.
+
+    >>> torch.bitwise_or(torch.tensor([5, 6]), 3)
+    tensor([7, 7])
+    """
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "bitwise_or", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_or", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "bitwise_or", "out")
+        if other.__class__ is _Scalar:
+            status = c_bitwise_or_scalar_out(input._h, other, out._h)
+        else:
+            status = c_bitwise_or_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_bitwise_or_scalar(input._h, other, cell.address)
+    else:
+        status = c_bitwise_or(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def bitwise_or_(input, other):
+    """The bitwise or of `input` and `other`, of bool the logical one; the shapes broadcast.
+
+    >>> torch.bitwise_or(torch.tensor([5, 6]), 3)
+    tensor([7, 7])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "bitwise_or_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_or_", "other")
+    if other.__class__ is _Scalar:
+        status = c_bitwise_or_scalar_(input._h, other)
+    else:
+        status = c_bitwise_or_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def bitwise_xor(input, other, *, out=None):
+    """The bitwise exclusive or of `input` and `other`, of bool the logical one; the shapes broadcast.
+
+    >>> torch.bitwise_xor(torch.tensor([5, 6]), 3)
+    tensor([6, 5])
+    """
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "bitwise_xor", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_xor", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "bitwise_xor", "out")
+        if other.__class__ is _Scalar:
+            status = c_bitwise_xor_scalar_out(input._h, other, out._h)
+        else:
+            status = c_bitwise_xor_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_bitwise_xor_scalar(input._h, other, cell.address)
+    else:
+        status = c_bitwise_xor(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def bitwise_xor_(input, other):
+    """The bitwise exclusive or of `input` and `other`, of bool the logical one; the shapes broadcast.
+
+    >>> torch.bitwise_xor(torch.tensor([5, 6]), 3)
+    tensor([6, 5])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "bitwise_xor_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_xor_", "other")
+    if other.__class__ is _Scalar:
+        status = c_bitwise_xor_scalar_(input._h, other)
+    else:
+        status = c_bitwise_xor_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def bitwise_not(input, *, out=None):
+    """Inverts the bits of every element; of bool, its value.
+
+    >>> torch.bitwise_not(torch.tensor([0, 5]))
+    tensor([-1, -6])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "bitwise_not", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "bitwise_not", "out")
+        status = c_bitwise_not_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_bitwise_not(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def bitwise_not_(input):
+    """Inverts the bits of every element; of bool, its value.
+
+    >>> torch.bitwise_not(torch.tensor([0, 5]))
+    tensor([-1, -6])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "bitwise_not_", "input")
+    status = c_bitwise_not_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def bitwise_left_shift(input, other, *, out=None):
+    """Shifts the bits of `input` by `other` places to the left; bits that leave are lost. A shift by a negative number or by all bits moves every bit out.
+
+    >>> torch.bitwise_left_shift(torch.tensor([8, -8]), 1)
+    tensor([ 16, -16])
+    """
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "bitwise_left_shift", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_left_shift", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "bitwise_left_shift", "out")
+        if other.__class__ is _Scalar:
+            status = c_bitwise_left_shift_scalar_out(input._h, other, out._h)
+        else:
+            status = c_bitwise_left_shift_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_bitwise_left_shift_scalar(input._h, other, cell.address)
+    else:
+        status = c_bitwise_left_shift(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def bitwise_left_shift_(input, other):
+    """Shifts the bits of `input` by `other` places to the left; bits that leave are lost. A shift by a negative number or by all bits moves every bit out.
+
+    >>> torch.bitwise_left_shift(torch.tensor([8, -8]), 1)
+    tensor([ 16, -16])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "bitwise_left_shift_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_left_shift_", "other")
+    if other.__class__ is _Scalar:
+        status = c_bitwise_left_shift_scalar_(input._h, other)
+    else:
+        status = c_bitwise_left_shift_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def bitwise_right_shift(input, other, *, out=None):
+    """Shifts the bits of `input` by `other` places to the right; the sign is copied in. A shift by a negative number or by all bits moves every bit out.
+
+    >>> torch.bitwise_right_shift(torch.tensor([8, -8]), 1)
+    tensor([ 4, -4])
+    """
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "bitwise_right_shift", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_right_shift", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "bitwise_right_shift", "out")
+        if other.__class__ is _Scalar:
+            status = c_bitwise_right_shift_scalar_out(input._h, other, out._h)
+        else:
+            status = c_bitwise_right_shift_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_bitwise_right_shift_scalar(input._h, other, cell.address)
+    else:
+        status = c_bitwise_right_shift(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def bitwise_right_shift_(input, other):
+    """Shifts the bits of `input` by `other` places to the right; the sign is copied in. A shift by a negative number or by all bits moves every bit out.
+
+    >>> torch.bitwise_right_shift(torch.tensor([8, -8]), 1)
+    tensor([ 4, -4])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "bitwise_right_shift_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_right_shift_", "other")
+    if other.__class__ is _Scalar:
+        status = c_bitwise_right_shift_scalar_(input._h, other)
+    else:
+        status = c_bitwise_right_shift_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 def to_string(input, precision=4, threshold=1000, edgeitems=3, linewidth=80, sci_mode=None):
@@ -2097,6 +6250,759 @@ def argmin(input, dim=None, keepdim=False, *, out=None):
     return result
 
 
+def floor(input, *, out=None):
+    """Rounds every element down to an integer. Integers stay as they are; bool and complex are refused.
+
+    >>> torch.floor(torch.tensor([1.5, -1.5]))
+    tensor([ 1., -2.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "floor", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "floor", "out")
+        status = c_floor_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_floor(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def floor_(input):
+    """Rounds every element down to an integer. Integers stay as they are; bool and complex are refused.
+
+    >>> torch.floor(torch.tensor([1.5, -1.5]))
+    tensor([ 1., -2.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "floor_", "input")
+    status = c_floor_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def ceil(input, *, out=None):
+    """Rounds every element up to an integer. Integers stay as they are; bool and complex are refused.
+
+    >>> torch.ceil(torch.tensor([1.5, -1.5]))
+    tensor([ 2., -1.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "ceil", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "ceil", "out")
+        status = c_ceil_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_ceil(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def ceil_(input):
+    """Rounds every element up to an integer. Integers stay as they are; bool and complex are refused.
+
+    >>> torch.ceil(torch.tensor([1.5, -1.5]))
+    tensor([ 2., -1.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "ceil_", "input")
+    status = c_ceil_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def trunc(input, *, out=None):
+    """Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
+
+    >>> torch.trunc(torch.tensor([1.5, -1.5]))
+    tensor([ 1., -1.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "trunc", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "trunc", "out")
+        status = c_trunc_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_trunc(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def trunc_(input):
+    """Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
+
+    >>> torch.trunc(torch.tensor([1.5, -1.5]))
+    tensor([ 1., -1.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "trunc_", "input")
+    status = c_trunc_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def fix(input, *, out=None):
+    """Another name of `trunc`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "fix", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "fix", "out")
+        status = c_fix_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_fix(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def fix_(input):
+    """Another name of `trunc`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "fix_", "input")
+    status = c_fix_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def round(input, *, decimals=0, out=None):
+    """Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
+    negative). Integers stay as they are and accept no decimals.
+
+    >>> torch.round(torch.tensor([0.5, 1.5, -2.6]))
+    tensor([ 0.,  2., -3.])
+    >>> torch.round(torch.tensor([1.234]), decimals=2)
+    tensor([1.2300])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "round", "input")
+    if decimals.__class__ is not _Int:
+        decimals = _integer(decimals, "round", "decimals")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "round", "out")
+        status = c_round_out(input._h, decimals, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_round(input._h, decimals, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def round_(input, *, decimals=0):
+    """Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
+    negative). Integers stay as they are and accept no decimals.
+
+    >>> torch.round(torch.tensor([0.5, 1.5, -2.6]))
+    tensor([ 0.,  2., -3.])
+    >>> torch.round(torch.tensor([1.234]), decimals=2)
+    tensor([1.2300])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "round_", "input")
+    if decimals.__class__ is not _Int:
+        decimals = _integer(decimals, "round_", "decimals")
+    status = c_round_(input._h, decimals)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def frac(input, *, out=None):
+    """What `trunc` cuts off every element, with its sign. Integers are refused.
+
+    >>> torch.frac(torch.tensor([1.5, -2.25]))
+    tensor([ 0.5000, -0.2500])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "frac", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "frac", "out")
+        status = c_frac_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_frac(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def frac_(input):
+    """What `trunc` cuts off every element, with its sign. Integers are refused.
+
+    >>> torch.frac(torch.tensor([1.5, -2.25]))
+    tensor([ 0.5000, -0.2500])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "frac_", "input")
+    status = c_frac_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def _clamp_default(input, min=None, max=None, *, out=None):
+    """Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+
+    >>> torch.clamp(torch.tensor([-1., 0.5, 3.]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clamp", "input")
+    min = _NO_SCALAR if min is None else _scalar(min, "clamp", "min")
+    max = _NO_SCALAR if max is None else _scalar(max, "clamp", "max")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "clamp", "out")
+        status = c_clamp_out(input._h, min, max, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_clamp(input._h, min, max, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _clamp_tensor(input, min=None, max=None, *, out=None):
+    """As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+
+    >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
+    tensor([2., 3.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clamp", "input")
+    if min is not None and min.__class__ is not _Tensor:
+        min = _tensor(min, "clamp", "min")
+    if max is not None and max.__class__ is not _Tensor:
+        max = _tensor(max, "clamp", "max")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "clamp", "out")
+        status = c_clamp_tensor_out(input._h, None if min is None else min._h, None if max is None else max._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_clamp_tensor(input._h, None if min is None else min._h, None if max is None else max._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def clamp(input, *args, **kwargs):
+    """clamp(Tensor input, Number min=None, Number max=None)
+    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+
+    clamp(Tensor input, Tensor min=None, Tensor max=None)
+    As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+
+    >>> torch.clamp(torch.tensor([-1., 0.5, 3.]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    n = len(args)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+        return _clamp_default(input, *args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
+        return _clamp_tensor(input, *args, **kwargs)
+    raise _no_overload("clamp", ('(Tensor input, Number min=None, Number max=None)', '(Tensor input, Tensor min=None, Tensor max=None)'), args, kwargs)
+
+
+def _clamp__default(input, min=None, max=None):
+    """Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+
+    >>> torch.clamp(torch.tensor([-1., 0.5, 3.]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clamp_", "input")
+    min = _NO_SCALAR if min is None else _scalar(min, "clamp_", "min")
+    max = _NO_SCALAR if max is None else _scalar(max, "clamp_", "max")
+    status = c_clamp_(input._h, min, max)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def _clamp__tensor(input, min=None, max=None):
+    """As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+
+    >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
+    tensor([2., 3.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clamp_", "input")
+    if min is not None and min.__class__ is not _Tensor:
+        min = _tensor(min, "clamp_", "min")
+    if max is not None and max.__class__ is not _Tensor:
+        max = _tensor(max, "clamp_", "max")
+    status = c_clamp_tensor_(input._h, None if min is None else min._h, None if max is None else max._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def clamp_(input, *args, **kwargs):
+    """clamp_(Tensor input, Number min=None, Number max=None)
+    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+
+    clamp_(Tensor input, Tensor min=None, Tensor max=None)
+    As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+
+    >>> torch.clamp(torch.tensor([-1., 0.5, 3.]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    n = len(args)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+        return _clamp__default(input, *args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
+        return _clamp__tensor(input, *args, **kwargs)
+    raise _no_overload("clamp_", ('(Tensor input, Number min=None, Number max=None)', '(Tensor input, Tensor min=None, Tensor max=None)'), args, kwargs)
+
+
+def _clip_default(input, min=None, max=None, *, out=None):
+    """Another name of `clamp`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clip", "input")
+    min = _NO_SCALAR if min is None else _scalar(min, "clip", "min")
+    max = _NO_SCALAR if max is None else _scalar(max, "clip", "max")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "clip", "out")
+        status = c_clip_out(input._h, min, max, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_clip(input._h, min, max, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _clip_tensor(input, min=None, max=None, *, out=None):
+    """Another name of `clamp`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clip", "input")
+    if min is not None and min.__class__ is not _Tensor:
+        min = _tensor(min, "clip", "min")
+    if max is not None and max.__class__ is not _Tensor:
+        max = _tensor(max, "clip", "max")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "clip", "out")
+        status = c_clip_tensor_out(input._h, None if min is None else min._h, None if max is None else max._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_clip_tensor(input._h, None if min is None else min._h, None if max is None else max._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def clip(input, *args, **kwargs):
+    """clip(Tensor input, Number min=None, Number max=None)
+    Another name of `clamp`.
+
+    clip(Tensor input, Tensor min=None, Tensor max=None)
+    Another name of `clamp`.
+    """
+    n = len(args)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+        return _clip_default(input, *args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
+        return _clip_tensor(input, *args, **kwargs)
+    raise _no_overload("clip", ('(Tensor input, Number min=None, Number max=None)', '(Tensor input, Tensor min=None, Tensor max=None)'), args, kwargs)
+
+
+def _clip__default(input, min=None, max=None):
+    """Another name of `clamp`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clip_", "input")
+    min = _NO_SCALAR if min is None else _scalar(min, "clip_", "min")
+    max = _NO_SCALAR if max is None else _scalar(max, "clip_", "max")
+    status = c_clip_(input._h, min, max)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def _clip__tensor(input, min=None, max=None):
+    """Another name of `clamp`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clip_", "input")
+    if min is not None and min.__class__ is not _Tensor:
+        min = _tensor(min, "clip_", "min")
+    if max is not None and max.__class__ is not _Tensor:
+        max = _tensor(max, "clip_", "max")
+    status = c_clip_tensor_(input._h, None if min is None else min._h, None if max is None else max._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def clip_(input, *args, **kwargs):
+    """clip_(Tensor input, Number min=None, Number max=None)
+    Another name of `clamp`.
+
+    clip_(Tensor input, Tensor min=None, Tensor max=None)
+    Another name of `clamp`.
+    """
+    n = len(args)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+        return _clip__default(input, *args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
+        return _clip__tensor(input, *args, **kwargs)
+    raise _no_overload("clip_", ('(Tensor input, Number min=None, Number max=None)', '(Tensor input, Tensor min=None, Tensor max=None)'), args, kwargs)
+
+
+def clamp_min(input, min, *, out=None):
+    """Limits every element to at least `min`: `clamp` with one bound.
+
+    >>> torch.clamp_min(torch.tensor([-1., 3.]), 1)
+    tensor([1., 3.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clamp_min", "input")
+    if min.__class__ is not _Tensor:
+        min = _number(min, "clamp_min", "min")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "clamp_min", "out")
+        if min.__class__ is _Scalar:
+            status = c_clamp_min_scalar_out(input._h, min, out._h)
+        else:
+            status = c_clamp_min_out(input._h, min._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if min.__class__ is _Scalar:
+        status = c_clamp_min_scalar(input._h, min, cell.address)
+    else:
+        status = c_clamp_min(input._h, min._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def clamp_min_(input, min):
+    """Limits every element to at least `min`: `clamp` with one bound.
+
+    >>> torch.clamp_min(torch.tensor([-1., 3.]), 1)
+    tensor([1., 3.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clamp_min_", "input")
+    if min.__class__ is not _Tensor:
+        min = _number(min, "clamp_min_", "min")
+    if min.__class__ is _Scalar:
+        status = c_clamp_min_scalar_(input._h, min)
+    else:
+        status = c_clamp_min_(input._h, min._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def clamp_max(input, max, *, out=None):
+    """Limits every element to at most `max`: `clamp` with one bound.
+
+    >>> torch.clamp_max(torch.tensor([-1., 3.]), 1)
+    tensor([-1.,  1.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clamp_max", "input")
+    if max.__class__ is not _Tensor:
+        max = _number(max, "clamp_max", "max")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "clamp_max", "out")
+        if max.__class__ is _Scalar:
+            status = c_clamp_max_scalar_out(input._h, max, out._h)
+        else:
+            status = c_clamp_max_out(input._h, max._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if max.__class__ is _Scalar:
+        status = c_clamp_max_scalar(input._h, max, cell.address)
+    else:
+        status = c_clamp_max(input._h, max._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def clamp_max_(input, max):
+    """Limits every element to at most `max`: `clamp` with one bound.
+
+    >>> torch.clamp_max(torch.tensor([-1., 3.]), 1)
+    tensor([-1.,  1.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clamp_max_", "input")
+    if max.__class__ is not _Tensor:
+        max = _number(max, "clamp_max_", "max")
+    if max.__class__ is _Scalar:
+        status = c_clamp_max_scalar_(input._h, max)
+    else:
+        status = c_clamp_max_(input._h, max._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def maximum(input, other, *, out=None):
+    """The larger of `input` and `other`, element by element; the shapes broadcast. NaN wins over every number.
+
+    >>> torch.maximum(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
+    tensor([2., nan])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "maximum", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "maximum", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "maximum", "out")
+        status = c_maximum_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_maximum(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def minimum(input, other, *, out=None):
+    """The smaller of `input` and `other`, element by element; the shapes broadcast. NaN wins over every number.
+
+    >>> torch.minimum(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
+    tensor([1., nan])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "minimum", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "minimum", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "minimum", "out")
+        status = c_minimum_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_minimum(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def fmax(input, other, *, out=None):
+    """The larger of `input` and `other`, element by element; the shapes broadcast. A number wins over NaN.
+
+    >>> torch.fmax(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
+    tensor([2., 2.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "fmax", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "fmax", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "fmax", "out")
+        status = c_fmax_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_fmax(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def fmin(input, other, *, out=None):
+    """The smaller of `input` and `other`, element by element; the shapes broadcast. A number wins over NaN.
+
+    >>> torch.fmin(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
+    tensor([1., 2.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "fmin", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "fmin", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "fmin", "out")
+        status = c_fmin_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_fmin(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def relu(input):
+    """Replaces negative elements by 0.
+
+    >>> torch.relu(torch.tensor([-1., 2.]))
+    tensor([0., 2.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "relu", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_relu(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def relu_(input):
+    """Replaces negative elements by 0.
+
+    >>> torch.relu(torch.tensor([-1., 2.]))
+    tensor([0., 2.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "relu_", "input")
+    status = c_relu_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def where(condition, input, other, *, out=None):
+    """Takes the element of `input` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
+
+    >>> torch.where(torch.tensor([True, False]), torch.tensor([1, 2]), 0)
+    tensor([1, 0])
+    """
+    if condition.__class__ is not _Tensor:
+        condition = _tensor(condition, "where", "condition")
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "where", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "where", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "where", "out")
+        if other.__class__ is _Scalar:
+            status = c_where_scalar_out(condition._h, input._h, other, out._h)
+        else:
+            status = c_where_out(condition._h, input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_where_scalar(condition._h, input._h, other, cell.address)
+    else:
+        status = c_where(condition._h, input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
 def from_data(data, size, *, dtype=None):
     """Makes a tensor of shape `size` from a copy of the elements at `data`, which lie in row-major order without gaps.
     `data` may be NULL only when there are no elements. `dtype` is the default dtype unless given.
@@ -2333,6 +7239,27 @@ def __iadd__(self, other):
 _Tensor.__iadd__ = __iadd__
 
 
+def __sub__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return sub(self, other)
+_Tensor.__sub__ = __sub__
+
+
+def __rsub__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return sub(other, self)
+_Tensor.__rsub__ = __rsub__
+
+
+def __isub__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return sub_(self, other)
+_Tensor.__isub__ = __isub__
+
+
 def __mul__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -2354,5 +7281,256 @@ def __imul__(self, other):
 _Tensor.__imul__ = __imul__
 
 
-__all__ = ["add", "add_", "mul", "mul_", "zeros", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit"]
-_methods(globals(), ("add", "add_", "mul", "mul_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "data_ptr", "is_read_only", "untyped_storage",))
+def __truediv__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return div(self, other)
+_Tensor.__truediv__ = __truediv__
+
+
+def __rtruediv__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return div(other, self)
+_Tensor.__rtruediv__ = __rtruediv__
+
+
+def __itruediv__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return div_(self, other)
+_Tensor.__itruediv__ = __itruediv__
+
+
+def __floordiv__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return floor_divide(self, other)
+_Tensor.__floordiv__ = __floordiv__
+
+
+def __rfloordiv__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return floor_divide(other, self)
+_Tensor.__rfloordiv__ = __rfloordiv__
+
+
+def __ifloordiv__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return floor_divide_(self, other)
+_Tensor.__ifloordiv__ = __ifloordiv__
+
+
+def __mod__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return remainder(self, other)
+_Tensor.__mod__ = __mod__
+
+
+def __rmod__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return remainder(other, self)
+_Tensor.__rmod__ = __rmod__
+
+
+def __imod__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return remainder_(self, other)
+_Tensor.__imod__ = __imod__
+
+
+def __pow__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return pow(self, other)
+_Tensor.__pow__ = __pow__
+
+
+def __rpow__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return pow(other, self)
+_Tensor.__rpow__ = __rpow__
+
+
+def __ipow__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return pow_(self, other)
+_Tensor.__ipow__ = __ipow__
+
+
+def __and__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return bitwise_and(self, other)
+_Tensor.__and__ = __and__
+
+
+def __rand__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return bitwise_and(self, other)
+_Tensor.__rand__ = __rand__
+
+
+def __iand__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return bitwise_and_(self, other)
+_Tensor.__iand__ = __iand__
+
+
+def __or__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return bitwise_or(self, other)
+_Tensor.__or__ = __or__
+
+
+def __ror__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return bitwise_or(self, other)
+_Tensor.__ror__ = __ror__
+
+
+def __ior__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return bitwise_or_(self, other)
+_Tensor.__ior__ = __ior__
+
+
+def __xor__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return bitwise_xor(self, other)
+_Tensor.__xor__ = __xor__
+
+
+def __rxor__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return bitwise_xor(self, other)
+_Tensor.__rxor__ = __rxor__
+
+
+def __ixor__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return bitwise_xor_(self, other)
+_Tensor.__ixor__ = __ixor__
+
+
+def __lshift__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return bitwise_left_shift(self, other)
+_Tensor.__lshift__ = __lshift__
+
+
+def __rlshift__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return bitwise_left_shift(other, self)
+_Tensor.__rlshift__ = __rlshift__
+
+
+def __ilshift__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return bitwise_left_shift_(self, other)
+_Tensor.__ilshift__ = __ilshift__
+
+
+def __rshift__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return bitwise_right_shift(self, other)
+_Tensor.__rshift__ = __rshift__
+
+
+def __rrshift__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return bitwise_right_shift(other, self)
+_Tensor.__rrshift__ = __rrshift__
+
+
+def __irshift__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return bitwise_right_shift_(self, other)
+_Tensor.__irshift__ = __irshift__
+
+
+def __eq__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return eq(self, other)
+_Tensor.__eq__ = __eq__
+
+
+def __ne__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return ne(self, other)
+_Tensor.__ne__ = __ne__
+
+
+def __lt__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return lt(self, other)
+_Tensor.__lt__ = __lt__
+
+
+def __le__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return le(self, other)
+_Tensor.__le__ = __le__
+
+
+def __gt__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return gt(self, other)
+_Tensor.__gt__ = __gt__
+
+
+def __ge__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return ge(self, other)
+_Tensor.__ge__ = __ge__
+
+
+def __neg__(self):
+    return neg(self)
+_Tensor.__neg__ = __neg__
+
+
+def __pos__(self):
+    return positive(self)
+_Tensor.__pos__ = __pos__
+
+
+def __abs__(self):
+    return abs(self)
+_Tensor.__abs__ = __abs__
+
+
+def __invert__(self):
+    return bitwise_not(self)
+_Tensor.__invert__ = __invert__
+
+
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "zeros", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "where", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit"]
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "data_ptr", "is_read_only", "untyped_storage",))
