@@ -26,6 +26,7 @@ from ._create import (
     set_default_tensor_type,
     tensor,
 )
+from ._cast import METHODS as _METHODS  # noqa: F401
 from ._device import device
 from ._dlpack import from_dlpack, to_dlpack
 from ._dtypes import NAMES as _NAMES
@@ -49,3 +50,17 @@ globals().update(_NAMES)
 globals().update({name + "Tensor": legacy_class(name) for name in _LEGACY})
 globals().update({name + "Storage": _legacy_storage(name) for name in _LEGACY})
 del legacy_class
+
+SUBMODULES = frozenset(("fft", "linalg", "nn", "return_types", "special", "testing"))
+
+
+def __getattr__(name):
+    if name in SUBMODULES:
+        import importlib
+
+        return importlib.import_module("." + name, __name__)
+    raise AttributeError(f"module 'libtensor' has no attribute '{name}'")
+
+
+def __dir__():
+    return sorted(set(globals()) | SUBMODULES)

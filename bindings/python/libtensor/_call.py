@@ -4,7 +4,7 @@ from ctypes import c_bool, c_char_p, c_double, c_int32, c_int64, c_void_p
 
 from . import _convert, _errors, _index, _library, _match, _random, _results, _storage
 from ._device import of
-from ._dtypes import DTYPES
+from ._dtypes import DTYPES, contiguous_format, preserve_format
 from ._tensor import Tensor
 
 P, Q, D, B, E, T = c_void_p, c_int64, c_double, c_bool, c_int32, c_char_p
@@ -17,6 +17,7 @@ _take, _put = _cells.pop, _cells.append
 _new = object.__new__
 
 _ONE, _ZERO, _NO_SCALAR = _convert.ONE, _convert.ZERO, _convert.NO_SCALAR
+_contiguous_format, _preserve_format = contiguous_format, preserve_format
 _NO_DEVICE = _Device(-1, -1)
 _tensor, _operand, _number, _scalar = _convert.tensor, _convert.operand, _convert.number, _convert.scalar
 _integer, _optional_integer, _real, _double = _convert.integer, _convert.optional_integer, _convert.real, _convert.double
@@ -28,6 +29,7 @@ _device, _index = _convert.device_struct, _index.index
 _storage, _generator = _storage.checked, _random.checked
 
 _absent, _arg, _or_none = _match.absent, _match.arg, _match.or_none
+_rename = _match.rename
 _is_tensor, _is_operand, _is_number, _is_int, _is_real = _match.is_tensor, _match.is_operand, _match.is_number, _match.is_int, _match.is_real
 _is_bool, _is_text, _is_dtype, _is_storage = _match.is_bool, _match.is_text, _match.is_dtype, _match.is_storage
 _is_tensors, _is_ints, _is_reals, _is_numbers = _match.is_tensors, _match.is_ints, _match.is_reals, _match.is_numbers

@@ -13,6 +13,13 @@ def arg(args, i, kwargs, name, default):
     return args[i] if i < len(args) else kwargs.get(name, default)
 
 
+def rename(kwargs):
+    """Turns NumPy's keywords into PyTorch's."""
+    for name, alias in (("dim", "axis"), ("keepdim", "keepdims")):
+        if alias in kwargs:
+            kwargs[name] = kwargs.pop(alias)
+
+
 def or_none(fits, value):
     return value is None or fits(value)
 

@@ -132,11 +132,10 @@ class Tensor:
             _errors.unsupported(True, False)
         return self
 
-    T = property(lambda self: _f.permute(self, tuple(range(self.dim()))[::-1]))
-    mT = property(lambda self: _f.transpose(matrix(self, "mT"), -2, -1))
-    H = property(lambda self: _f.conj(_f.transpose(matrix(self, "H", 2), 0, 1)) if self.dim() else self)
-    mH = property(lambda self: _f.conj(_f.transpose(matrix(self, "mH"), -2, -1)))
-
+    T = property(lambda self: _f.T(self))
+    H = property(lambda self: _f.H(self))
+    mT = property(lambda self: _f.mT(self))
+    mH = property(lambda self: _f.mH(self))
     real = property(lambda self: _f.real(self), lambda self, value: _f.real(self).copy_(_create.as_tensor(value)))
     imag = property(lambda self: _f.imag(self), lambda self, value: _f.imag(self).copy_(_create.as_tensor(value)))
 
@@ -251,13 +250,6 @@ class Tensor:
 
     def __dir__(self):
         return sorted(set(object.__dir__(self)))
-
-
-def matrix(tensor, what, most=None):
-    n = c_dim(tensor._h)
-    if n < 2 and not (most and not n) or most and n > most:
-        raise RuntimeError(f"tensor.{what} is only supported on matrices{'' if most else ' or batches of matrices'}. Got {n}-D tensor")
-    return tensor
 
 
 # The generated functions take the class above.

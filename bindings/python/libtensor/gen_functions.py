@@ -5267,7 +5267,7 @@ def generator_set_state(input, state):
         raise _failure(status)
 
 
-def sum(input, dim=None, keepdim=False, *, dtype=None, out=None):
+def sum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
     """Adds up the elements over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Integers and bool give int64 unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
     added in blocks whose totals are kept in float64; the result is the same for any number of threads. An empty sum is 0.
@@ -5275,6 +5275,10 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     >>> torch.sum(torch.tensor([[1, 2], [3, 4]]), 0)
     tensor([4, 6])
     """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sum", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "sum", "dim")
@@ -5298,12 +5302,16 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     return result
 
 
-def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
+def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
     """As `sum`, with NaN counted as 0. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 
     >>> torch.nansum(torch.tensor([1., float('nan'), 2.]))
     tensor(3.)
     """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "nansum", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "nansum", "dim")
@@ -5327,13 +5335,17 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     return result
 
 
-def prod(input, dim=None, keepdim=False, *, dtype=None, out=None):
+def prod(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
     """Multiplies the elements along `dim`, or all of them. `keepdim` keeps the reduced dimension with size 1.
     Integers and bool give int64 unless `dtype` is given. An empty product is 1.
 
     >>> torch.prod(torch.tensor([[1, 2], [3, 4]]), 0)
     tensor([3, 8])
     """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "prod", "input")
     if dim.__class__ is not _Int:
@@ -5358,13 +5370,17 @@ def prod(input, dim=None, keepdim=False, *, dtype=None, out=None):
     return result
 
 
-def mean(input, dim=None, keepdim=False, *, dtype=None, out=None):
+def mean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
     """Averages over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Integers and bool are refused unless `dtype` is given. An empty mean is NaN.
 
     >>> torch.mean(torch.tensor([1., 2., 6.]))
     tensor(3.)
     """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "mean", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "mean", "dim")
@@ -5388,12 +5404,16 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, out=None):
     return result
 
 
-def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
+def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
     """Averages the elements over `dim` that are not NaN. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 
     >>> torch.nanmean(torch.tensor([1., float('nan'), 2.]))
     tensor(1.5000)
     """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "nanmean", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "nanmean", "dim")
@@ -5417,13 +5437,17 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
     return result
 
 
-def any(input, dim=None, keepdim=False, *, out=None):
+def any(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
     """Tells whether any element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
     `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
 
     >>> torch.any(torch.tensor([[True, False], [True, True]]), 0)
     tensor([True, True])
     """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "any", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "any", "dim")
@@ -5446,13 +5470,17 @@ def any(input, dim=None, keepdim=False, *, out=None):
     return result
 
 
-def all(input, dim=None, keepdim=False, *, out=None):
+def all(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
     """Tells whether every element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
     `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
 
     >>> torch.all(torch.tensor([[True, False], [True, True]]), 0)
     tensor([ True, False])
     """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "all", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "all", "dim")
@@ -5475,12 +5503,14 @@ def all(input, dim=None, keepdim=False, *, out=None):
     return result
 
 
-def count_nonzero(input, dim=None):
+def count_nonzero(input, dim=None, *, axis=_absent):
     """Counts the elements over `dim` that are not zero, as int64. `dim` is one dimension or several; none, or an empty list, means all.
 
     >>> torch.count_nonzero(torch.tensor([0, 3, 4]))
     tensor(2)
     """
+    if axis is not _absent:
+        dim = axis
     if input.__class__ is not _Tensor:
         input = _tensor(input, "count_nonzero", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "count_nonzero", "dim")
@@ -5510,8 +5540,10 @@ def _std_default(input, unbiased=True):
     return result
 
 
-def _std_dim(input, dim, unbiased=True, keepdim=False, *, out=None):
+def _std_dim(input, dim, unbiased=True, keepdim=False, *, out=None, keepdims=_absent):
     """Standard deviation over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1."""
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "std", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "std", "dim")
@@ -5536,7 +5568,7 @@ def _std_dim(input, dim, unbiased=True, keepdim=False, *, out=None):
     return result
 
 
-def _std_correction(input, dim=None, *, correction=None, keepdim=False, out=None):
+def _std_correction(input, dim=None, *, correction=None, keepdim=False, out=None, axis=_absent, keepdims=_absent):
     """Standard deviation over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
     infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
@@ -5544,6 +5576,10 @@ def _std_correction(input, dim=None, *, correction=None, keepdim=False, out=None
     >>> torch.std(torch.tensor([1., 2., 6.]), correction=0)
     tensor(2.1602)
     """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "std", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "std", "dim")
@@ -5579,6 +5615,8 @@ def std(input, *args, **kwargs):
     Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
     infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
     """
+    if kwargs:
+        _rename(kwargs)
     n = len(args)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
         return _std_default(input, *args, **kwargs)
@@ -5605,8 +5643,10 @@ def _var_default(input, unbiased=True):
     return result
 
 
-def _var_dim(input, dim, unbiased=True, keepdim=False, *, out=None):
+def _var_dim(input, dim, unbiased=True, keepdim=False, *, out=None, keepdims=_absent):
     """Variance over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1."""
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "var", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "var", "dim")
@@ -5631,7 +5671,7 @@ def _var_dim(input, dim, unbiased=True, keepdim=False, *, out=None):
     return result
 
 
-def _var_correction(input, dim=None, *, correction=None, keepdim=False, out=None):
+def _var_correction(input, dim=None, *, correction=None, keepdim=False, out=None, axis=_absent, keepdims=_absent):
     """Variance over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
     infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
@@ -5639,6 +5679,10 @@ def _var_correction(input, dim=None, *, correction=None, keepdim=False, out=None
     >>> torch.var(torch.tensor([1., 2., 6.]), correction=0)
     tensor(4.6667)
     """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "var", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "var", "dim")
@@ -5674,6 +5718,8 @@ def var(input, *args, **kwargs):
     Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
     infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
     """
+    if kwargs:
+        _rename(kwargs)
     n = len(args)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
         return _var_default(input, *args, **kwargs)
@@ -5707,8 +5753,10 @@ def _std_mean_default(input, unbiased=True):
 _std_mean_dim_result = _result_type("std_mean", ("std", "mean"))
 
 
-def _std_mean_dim(input, dim, unbiased=True, keepdim=False):
+def _std_mean_dim(input, dim, unbiased=True, keepdim=False, *, keepdims=_absent):
     """Standard deviation and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1."""
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "std_mean", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "std_mean", "dim")
@@ -5730,7 +5778,7 @@ def _std_mean_dim(input, dim, unbiased=True, keepdim=False):
 _std_mean_correction_result = _result_type("std_mean", ("std", "mean"))
 
 
-def _std_mean_correction(input, dim=None, *, correction=None, keepdim=False):
+def _std_mean_correction(input, dim=None, *, correction=None, keepdim=False, axis=_absent, keepdims=_absent):
     """Standard deviation and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
     infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
@@ -5738,6 +5786,10 @@ def _std_mean_correction(input, dim=None, *, correction=None, keepdim=False):
     >>> torch.std_mean(torch.tensor([1., 2., 6.]), correction=0)
     (tensor(2.1602), tensor(3.))
     """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "std_mean", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "std_mean", "dim")
@@ -5767,6 +5819,8 @@ def std_mean(input, *args, **kwargs):
     Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
     infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
     """
+    if kwargs:
+        _rename(kwargs)
     n = len(args)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
         return _std_mean_default(input, *args, **kwargs)
@@ -5800,8 +5854,10 @@ def _var_mean_default(input, unbiased=True):
 _var_mean_dim_result = _result_type("var_mean", ("var", "mean"))
 
 
-def _var_mean_dim(input, dim, unbiased=True, keepdim=False):
+def _var_mean_dim(input, dim, unbiased=True, keepdim=False, *, keepdims=_absent):
     """Variance and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1."""
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "var_mean", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "var_mean", "dim")
@@ -5823,7 +5879,7 @@ def _var_mean_dim(input, dim, unbiased=True, keepdim=False):
 _var_mean_correction_result = _result_type("var_mean", ("var", "mean"))
 
 
-def _var_mean_correction(input, dim=None, *, correction=None, keepdim=False):
+def _var_mean_correction(input, dim=None, *, correction=None, keepdim=False, axis=_absent, keepdims=_absent):
     """Variance and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
     infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
@@ -5831,6 +5887,10 @@ def _var_mean_correction(input, dim=None, *, correction=None, keepdim=False):
     >>> torch.var_mean(torch.tensor([1., 2., 6.]), correction=0)
     (tensor(4.6667), tensor(3.))
     """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "var_mean", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "var_mean", "dim")
@@ -5860,6 +5920,8 @@ def var_mean(input, *args, **kwargs):
     Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
     infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
     """
+    if kwargs:
+        _rename(kwargs)
     n = len(args)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
         return _var_mean_default(input, *args, **kwargs)
@@ -5870,7 +5932,7 @@ def var_mean(input, *args, **kwargs):
     raise _no_overload("var_mean", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
 
 
-def _norm_default(input, p=None, dim=None, keepdim=False, *, dtype=None, out=None):
+def _norm_default(input, p=None, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
     """Vector norm over `dim`: the `p`-th root of the sum of |x|^p, 2 unless given. p of inf is the largest |x|, -inf the smallest, 0 the number
     of elements that are not zero. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Complex inputs give real norms. `dtype` converts elements first.
@@ -5878,6 +5940,10 @@ def _norm_default(input, p=None, dim=None, keepdim=False, *, dtype=None, out=Non
     >>> torch.norm(torch.tensor([3., 4.]), 2)
     tensor(5.)
     """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "norm", "input")
     p = _NO_SCALAR if p is None else _scalar(p, "norm", "p")
@@ -5902,12 +5968,16 @@ def _norm_default(input, p=None, dim=None, keepdim=False, *, dtype=None, out=Non
     return result
 
 
-def _norm_name(input, p, dim=None, keepdim=False, *, dtype=None, out=None):
+def _norm_name(input, p, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
     """As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`.
 
     >>> torch.norm(torch.tensor([3., 4.]), 'fro')
     tensor(5.)
     """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "norm", "input")
     p = _text(p, "norm", "p")
@@ -5944,6 +6014,8 @@ def norm(input, *args, **kwargs):
     >>> torch.norm(torch.tensor([3., 4.]), 2)
     tensor(5.)
     """
+    if kwargs:
+        _rename(kwargs)
     n = len(args)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"p", "dim", "keepdim", "dtype", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "p", None)) and _or_none(_is_ints, _arg(args, 1, kwargs, "dim", None)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
         return _norm_default(input, *args, **kwargs)
@@ -5952,13 +6024,17 @@ def norm(input, *args, **kwargs):
     raise _no_overload("norm", ('(Tensor input, Number p=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)', '(Tensor input, str p, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)'), args, kwargs)
 
 
-def amax(input, dim=(), keepdim=False, *, out=None):
+def amax(input, dim=(), keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
     """The largest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Reducing a dimension of size 0 is an error, for there is no largest of nothing.
 
     >>> torch.amax(torch.tensor([[1, 4], [3, 2]]), 0)
     tensor([3, 4])
     """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "amax", "input")
     dim, dim_len = _ints(dim, "amax", "dim")
@@ -5981,13 +6057,17 @@ def amax(input, dim=(), keepdim=False, *, out=None):
     return result
 
 
-def amin(input, dim=(), keepdim=False, *, out=None):
+def amin(input, dim=(), keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
     """The smallest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Reducing a dimension of size 0 is an error, for there is no smallest of nothing.
 
     >>> torch.amin(torch.tensor([[1, 4], [3, 2]]), 0)
     tensor([1, 2])
     """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "amin", "input")
     dim, dim_len = _ints(dim, "amin", "dim")
@@ -6038,12 +6118,14 @@ def _max_default(input, *, out=None):
 _max_dim_result = _result_type("max", ("values", "indices"))
 
 
-def _max_dim(input, dim, keepdim=False, *, out=None):
+def _max_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     """The largest elements along `dim` and the int64 index of the first of each. NaN counts as larger than every number.
 
     >>> torch.max(torch.tensor([[1, 4], [3, 2]]), 0)[1]
     tensor([1, 0])
     """
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "max", "input")
     if dim.__class__ is not _Int:
@@ -6077,6 +6159,8 @@ def max(input, *args, **kwargs):
     >>> torch.max(torch.tensor([1, 4, 3]))
     tensor(4)
     """
+    if kwargs:
+        _rename(kwargs)
     n = len(args)
     if n <= 0 and (not kwargs or kwargs.keys() <= {"out"}):
         return _max_default(input, *args, **kwargs)
@@ -6113,12 +6197,14 @@ def _min_default(input, *, out=None):
 _min_dim_result = _result_type("min", ("values", "indices"))
 
 
-def _min_dim(input, dim, keepdim=False, *, out=None):
+def _min_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     """The smallest elements along `dim` and the int64 index of the first of each. NaN counts as smaller than every number.
 
     >>> torch.min(torch.tensor([[1, 4], [3, 2]]), 0)[1]
     tensor([0, 1])
     """
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "min", "input")
     if dim.__class__ is not _Int:
@@ -6152,6 +6238,8 @@ def min(input, *args, **kwargs):
     >>> torch.min(torch.tensor([1, 4, 3]))
     tensor(1)
     """
+    if kwargs:
+        _rename(kwargs)
     n = len(args)
     if n <= 0 and (not kwargs or kwargs.keys() <= {"out"}):
         return _min_default(input, *args, **kwargs)
@@ -6163,12 +6251,16 @@ def min(input, *args, **kwargs):
 _aminmax_default_result = _result_type("aminmax", ("min", "max"))
 
 
-def aminmax(input, *, dim=None, keepdim=False, out=None):
+def aminmax(input, *, dim=None, keepdim=False, out=None, axis=_absent, keepdims=_absent):
     """The smallest and the largest elements along `dim`, or of all.
 
     >>> torch.aminmax(torch.tensor([1, 4, 3])).max
     tensor(4)
     """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "aminmax", "input")
     if dim.__class__ is not _Int:
@@ -6192,12 +6284,16 @@ def aminmax(input, *, dim=None, keepdim=False, out=None):
     return result
 
 
-def argmax(input, dim=None, keepdim=False, *, out=None):
+def argmax(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
     """The int64 index of the first largest element along `dim`, or among all elements in row-major order. The first NaN counts as the largest.
 
     >>> torch.argmax(torch.tensor([1, 4, 3]))
     tensor(1)
     """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argmax", "input")
     if dim.__class__ is not _Int:
@@ -6221,12 +6317,16 @@ def argmax(input, dim=None, keepdim=False, *, out=None):
     return result
 
 
-def argmin(input, dim=None, keepdim=False, *, out=None):
+def argmin(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
     """The int64 index of the first smallest element along `dim`, or among all elements in row-major order. The first NaN counts as the smallest.
 
     >>> torch.argmin(torch.tensor([1, 4, 3]))
     tensor(0)
     """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argmin", "input")
     if dim.__class__ is not _Int:

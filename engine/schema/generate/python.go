@@ -28,7 +28,7 @@ type pyFunction struct {
 
 // pyInternal are the functions that the hand-written modules call and that users do not see.
 var pyInternal = []string{"scalar_operand", "to_string", "parse_device", "default_generator", "from_data", "from_blob", "index_get", "index_set_",
-	"set_default_device", "get_default_device", "set_default_dtype"}
+	"set_default_device", "get_default_device", "set_default_dtype", "slice", "T", "H", "mT", "mH"}
 
 // pyVariadic are the functions whose list of tensors is given as separate arguments.
 var pyVariadic = []string{"cartesian_prod", "block_diag", "broadcast_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "meshgrid", "einsum"}
@@ -43,6 +43,15 @@ func (f *pyFunction) internal() bool {
 func (f *pyFunction) has(variant string) bool {
 	return slices.ContainsFunc(f.overloads, func(o *pyOverload) bool { return o.op.Has(variant) || o.inplace && variant == "method" })
 }
+
+// pyModules are the files of public names; a name without dots is in functions.
+var pyModules = []string{"functions", "fft", "linalg", "nn_functional", "special"}
+
+// pyAliases are the keywords that NumPy's users know, which PyTorch takes too.
+var pyAliases = map[string]string{"dim": "axis", "keepdim": "keepdims"}
+
+// pyRenamed are parameters whose name in Python is not the schema's.
+var pyRenamed = map[string]string{"split.self": "tensor", "split.split_size": "split_size_or_sections"}
 
 // pyModule is the file that a public name is generated into: linalg.norm is norm in gen_linalg.
 func pyModule(name string) (module, leaf string) {
@@ -75,6 +84,7 @@ func pyFunctions(ops []*schema.Operator) []*pyFunction {
 		f.overloads = append(f.overloads, &pyOverload{o, inplace, private})
 	}
 	for _, o := range ops {
+		o = renamed(o)
 		if o.Has("function") || o.Has("method") {
 			add(o, false)
 		}
@@ -83,6 +93,18 @@ func pyFunctions(ops []*schema.Operator) []*pyFunction {
 		}
 	}
 	return all
+}
+
+// renamed applies pyRenamed to a copy of the operator.
+func renamed(o *schema.Operator) *schema.Operator {
+	n := *o
+	n.Args = slices.Clone(o.Args)
+	for i := range n.Args {
+		if name, ok := pyRenamed[o.Name+"."+n.Args[i].Name]; ok {
+			n.Args[i].Name = name
+		}
+	}
+	return &n
 }
 
 // pyKeywords cannot name a parameter.
@@ -130,6 +152,11 @@ func (v *pyOverload) factory() bool {
 		return false
 	}
 	return slices.ContainsFunc(v.op.Args, func(a schema.Arg) bool { return a.Name == "device" })
+}
+
+// aliased are the optional parameters that have another name too.
+func (v *pyOverload) aliased() []schema.Arg {
+	return slices.DeleteFunc(slices.Clone(v.op.Args), func(a schema.Arg) bool { return pyAliases[a.Name] == "" || a.Default == "" })
 }
 
 // pyDefault is the Python text of a default.
@@ -180,6 +207,9 @@ func (v *pyOverload) parameters() string {
 	}
 	if v.takesOut() {
 		kw = append(kw, "out=None")
+	}
+	for _, a := range v.aliased() {
+		kw = append(kw, pyAliases[a.Name]+"=_absent")
 	}
 	if v.factory() {
 		kw = append(kw, "pin_memory=False", "requires_grad=False")
@@ -356,6 +386,9 @@ func (v *pyOverload) body(c *code, function string) {
 		list := pyName(v.positional()[len(v.positional())-1].Name)
 		c.when(fmt.Sprintf("len(%s) == 1 and %s[0].__class__ is not _Tensor", list, list), fmt.Sprintf("%s = %s[0]", list, list))
 	}
+	for _, a := range v.aliased() {
+		c.when(pyAliases[a.Name]+" is not _absent", a.Name+" = "+pyAliases[a.Name])
+	}
 	if v.factory() {
 		c.when("requires_grad or pin_memory", "_unsupported(requires_grad, pin_memory)")
 	}
@@ -509,8 +542,13 @@ func generatePython(out *output, ops []*schema.Operator) error {
 	for _, f := range functions {
 		byModule[f.module] = append(byModule[f.module], f)
 	}
-	for module, list := range byModule {
-		out.write(pythonDir+"gen_"+module+".py", pyModuleText(list))
+	for module := range byModule {
+		if !slices.Contains(pyModules, module) {
+			return fmt.Errorf("%s: no Python module %q", byModule[module][0].name, module)
+		}
+	}
+	for _, module := range pyModules {
+		out.write(pythonDir+"gen_"+module+".py", pyModuleText(byModule[module]))
 	}
 	pyStubs(out, byModule)
 	return nil

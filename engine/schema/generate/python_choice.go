@@ -33,6 +33,9 @@ func (c *code) choice(f *pyFunction) {
 	c.line("def %s(%s*args, **kwargs):", f.name, first)
 	c.indent++
 	c.docstring(f.document())
+	if f.aliased() {
+		c.when("kwargs", "_rename(kwargs)")
+	}
 	c.line("n = len(args)")
 	for _, v := range f.overloads {
 		c.line("if %s:", strings.Join(v.conditions(skip), " and "))
@@ -46,6 +49,13 @@ func (c *code) choice(f *pyFunction) {
 	}
 	c.line(`raise _no_overload("%s", (%s), args, kwargs)`, f.name, strings.Join(signatures, ", "))
 	c.indent--
+}
+
+// aliased tells whether a parameter of an overload has another name too.
+func (f *pyFunction) aliased() bool {
+	return slices.ContainsFunc(f.overloads, func(v *pyOverload) bool {
+		return slices.ContainsFunc(v.op.Args, func(a schema.Arg) bool { return pyAliases[a.Name] != "" })
+	})
 }
 
 // document joins the documentation of all overloads.
@@ -142,17 +152,16 @@ func (v *pyOverload) conditions(skip int) []string {
 
 // pyBinary are the operators of Python's binary dunder methods. Those of a reflected method take the number first.
 var pyBinary = []struct {
-	dunder, operator     string
-	reflected, inplace   bool
-	commutes, comparison bool
+	dunder, operator             string
+	reflected, inplace, commutes bool
 }{
-	{"add", "add", true, true, true, false}, {"sub", "sub", true, true, false, false}, {"mul", "mul", true, true, true, false},
-	{"truediv", "div", true, true, false, false}, {"floordiv", "floor_divide", true, true, false, false}, {"mod", "remainder", true, true, false, false},
-	{"pow", "pow", true, true, false, false}, {"matmul", "matmul", true, false, false, false},
-	{"and", "bitwise_and", true, true, true, false}, {"or", "bitwise_or", true, true, true, false}, {"xor", "bitwise_xor", true, true, true, false},
-	{"lshift", "bitwise_left_shift", true, true, false, false}, {"rshift", "bitwise_right_shift", true, true, false, false},
-	{"eq", "eq", false, false, false, true}, {"ne", "ne", false, false, false, true}, {"lt", "lt", false, false, false, true},
-	{"le", "le", false, false, false, true}, {"gt", "gt", false, false, false, true}, {"ge", "ge", false, false, false, true},
+	{"add", "add", true, true, true}, {"sub", "sub", true, true, false}, {"mul", "mul", true, true, true},
+	{"truediv", "div", true, true, false}, {"floordiv", "floor_divide", true, true, false}, {"mod", "remainder", true, true, false},
+	{"pow", "pow", true, true, false}, {"matmul", "matmul", true, false, false},
+	{"and", "bitwise_and", true, true, true}, {"or", "bitwise_or", true, true, true}, {"xor", "bitwise_xor", true, true, true},
+	{"lshift", "bitwise_left_shift", true, true, false}, {"rshift", "bitwise_right_shift", true, true, false},
+	{"eq", "eq", false, false, false}, {"ne", "ne", false, false, false}, {"lt", "lt", false, false, false},
+	{"le", "le", false, false, false}, {"gt", "gt", false, false, false}, {"ge", "ge", false, false, false},
 }
 
 // dunders writes Python's operator methods over the functions of this module.
@@ -163,7 +172,7 @@ func (c *code) dunders(list []*pyFunction) {
 			exists[f.name] = true
 		}
 	}
-	method := func(dunder, other, result string) {
+	method := func(dunder, result string) {
 		c.WriteString("\n\n")
 		c.line("def __%s__(self, other):", dunder)
 		c.indent++
@@ -171,22 +180,21 @@ func (c *code) dunders(list []*pyFunction) {
 		c.line("return %s", result)
 		c.indent--
 		c.line("_Tensor.__%s__ = __%s__", dunder, dunder)
-		_ = other
 	}
 	for _, b := range pyBinary {
 		if !exists[b.operator] {
 			continue
 		}
-		method(b.dunder, "other", b.operator+"(self, other)")
+		method(b.dunder, b.operator+"(self, other)")
 		if b.reflected {
 			call := b.operator + "(other, self)"
 			if b.commutes {
 				call = b.operator + "(self, other)"
 			}
-			method("r"+b.dunder, "other", call)
+			method("r"+b.dunder, call)
 		}
 		if b.inplace && exists[b.operator+"_"] {
-			method("i"+b.dunder, "other", b.operator+"_(self, other)")
+			method("i"+b.dunder, b.operator+"_(self, other)")
 		}
 	}
 	for _, u := range [][2]string{{"neg", "neg"}, {"pos", "positive"}, {"abs", "abs"}, {"invert", "bitwise_not"}} {

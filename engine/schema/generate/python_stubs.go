@@ -73,7 +73,8 @@ func (v *pyOverload) stub(name string, method bool) string {
 		}
 		out = append(out, p+": "+kind)
 	}
-	if v.takesOut() || v.factory() {
+	aliased := v.aliased()
+	if v.takesOut() || v.factory() || len(aliased) > 0 {
 		if !star {
 			out = append(out, "*")
 		}
@@ -83,6 +84,9 @@ func (v *pyOverload) stub(name string, method bool) string {
 				kind = "Sequence[_Tensor]"
 			}
 			out = append(out, "out: "+kind+" | None = ...")
+		}
+		for _, a := range aliased {
+			out = append(out, pyAliases[a.Name]+": "+pyType(a.Type, false)+" = ...")
 		}
 		if v.factory() {
 			out = append(out, "pin_memory: _bool | None = ...", "requires_grad: _bool = ...")
@@ -108,10 +112,10 @@ func pyStubs(out *output, byModule map[string][]*pyFunction) {
 	methods.WriteString("\nclass Methods:\n")
 	methods.indent++
 	methods.line("__slots__ = ()")
-	for module, list := range byModule {
+	for _, module := range pyModules {
 		c := &code{}
 		c.WriteString(pyStubHead + "\n")
-		for _, f := range list {
+		for _, f := range byModule[module] {
 			for _, v := range f.overloads {
 				if len(v.op.Returns) > 1 {
 					c.line("class %s(NamedTuple):", v.resultType())
