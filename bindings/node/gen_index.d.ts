@@ -129,6 +129,28 @@ export class Tensor extends Handle {
    */
   add_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
   /**
+   * Subtracts `other`, scaled by `alpha`, from `self`, element by element; the shapes broadcast.
+   * bool operands are refused: `logical_xor` or `logical_not` say what is meant.
+   */
+  sub(other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
+  /**
+   * Subtracts `other`, scaled by `alpha`, from `self`, element by element; the shapes broadcast.
+   * bool operands are refused: `logical_xor` or `logical_not` say what is meant.
+   */
+  sub_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
+  /**
+   * Another name of `sub`.
+   */
+  subtract(other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `sub`.
+   */
+  subtract_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
+  /**
+   * Subtracts `self`, scaled by `alpha`, from `other`: `sub` with its operands swapped.
+   */
+  rsub(other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
+  /**
    * Multiplies `self` by `other`, element by element; the shapes broadcast.
    */
   mul(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -136,6 +158,683 @@ export class Tensor extends Handle {
    * Multiplies `self` by `other`, element by element; the shapes broadcast.
    */
   mul_(other: Tensor | Scalar): this;
+  /**
+   * Another name of `mul`.
+   */
+  multiply(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `mul`.
+   */
+  multiply_(other: Tensor | Scalar): this;
+  /**
+   * Divides `self` by `other`, element by element; the shapes broadcast.
+   * `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
+   * towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
+   */
+  div(other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor | null }): Tensor;
+  /**
+   * Divides `self` by `other`, element by element; the shapes broadcast.
+   * `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
+   * towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
+   */
+  div_(other: Tensor | Scalar, options?: { roundingMode?: string | null }): this;
+  /**
+   * Another name of `div`.
+   */
+  divide(other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `div`.
+   */
+  divide_(other: Tensor | Scalar, options?: { roundingMode?: string | null }): this;
+  /**
+   * Divides `self` by `other`: `div` without rounding.
+   */
+  trueDivide(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Divides `self` by `other`: `div` without rounding.
+   */
+  trueDivide_(other: Tensor | Scalar): this;
+  /**
+   * Divides `self` by `other` and rounds towards minus infinity; the shapes broadcast. Integers stay integers; dividing them
+   * by 0 is an error.
+   */
+  floorDivide(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Divides `self` by `other` and rounds towards minus infinity; the shapes broadcast. Integers stay integers; dividing them
+   * by 0 is an error.
+   */
+  floorDivide_(other: Tensor | Scalar): this;
+  /**
+   * What floor division leaves, with the sign of `other`, as Python's `%`; the shapes broadcast. Integers by 0 are an error.
+   */
+  remainder(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * What floor division leaves, with the sign of `other`, as Python's `%`; the shapes broadcast. Integers by 0 are an error.
+   */
+  remainder_(other: Tensor | Scalar): this;
+  /**
+   * What division rounded towards zero leaves, with the sign of `self`, as C's `fmod`; the shapes broadcast. Integers by 0 are
+   * an error.
+   */
+  fmod(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * What division rounded towards zero leaves, with the sign of `self`, as C's `fmod`; the shapes broadcast. Integers by 0 are
+   * an error.
+   */
+  fmod_(other: Tensor | Scalar): this;
+  /**
+   * Raises `self` to the power of `exponent`, element by element; the shapes broadcast. Integers wrap. Integers to a negative
+   * number are refused; where the exponents are an integer tensor, negative ones give 0 except for the bases 1 and -1.
+   */
+  pow(exponent: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Raises `self` to the power of `exponent`, element by element; the shapes broadcast. Integers wrap. Integers to a negative
+   * number are refused; where the exponents are an integer tensor, negative ones give 0 except for the bases 1 and -1.
+   */
+  pow_(exponent: Tensor | Scalar): this;
+  /**
+   * Raises `self` to the power of `exponent` in float64, or complex128 where an operand is complex. In place and with out, the
+   * dtype must be that already.
+   */
+  floatPower(exponent: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Raises `self` to the power of `exponent` in float64, or complex128 where an operand is complex. In place and with out, the
+   * dtype must be that already.
+   */
+  floatPower_(exponent: Tensor | Scalar): this;
+  /**
+   * Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
+   */
+  neg(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
+   */
+  neg_(): this;
+  /**
+   * Another name of `neg`.
+   */
+  negative(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `neg`.
+   */
+  negative_(): this;
+  /**
+   * Gives `self` itself. bool is refused.
+   */
+  positive(): Tensor;
+  /**
+   * Squares every element. Integers wrap; bool counts as int64.
+   */
+  square(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Squares every element. Integers wrap; bool counts as int64.
+   */
+  square_(): this;
+  /**
+   * 1 / `self`, element by element.
+   */
+  reciprocal(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * 1 / `self`, element by element.
+   */
+  reciprocal_(): this;
+  /**
+   * The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
+   */
+  abs(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
+   */
+  abs_(): this;
+  /**
+   * Another name of `abs`.
+   */
+  absolute(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `abs`.
+   */
+  absolute_(): this;
+  /**
+   * -1, 0 or 1 by the sign of every element; NaN gives 0. `sgn` takes complex numbers.
+   */
+  sign(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * -1, 0 or 1 by the sign of every element; NaN gives 0. `sgn` takes complex numbers.
+   */
+  sign_(): this;
+  /**
+   * The sign of every element; of a complex number z, z / |z|, and 0 of 0.
+   */
+  sgn(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The sign of every element; of a complex number z, z / |z|, and 0 of 0.
+   */
+  sgn_(): this;
+  /**
+   * The magnitude of `self` with the sign of `other`; the shapes broadcast.
+   */
+  copysign(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The magnitude of `self` with the sign of `other`; the shapes broadcast.
+   */
+  copysign_(other: Tensor | Scalar): this;
+  /**
+   * `self` + `value` * `tensor1` * `tensor2`, element by element; the shapes broadcast.
+   */
+  addcmul(tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar; out?: Tensor | null }): Tensor;
+  addcmul(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor | null }): Tensor;
+  /**
+   * `self` + `value` * `tensor1` * `tensor2`, element by element; the shapes broadcast.
+   */
+  addcmul_(tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar }): this;
+  addcmul_(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): this;
+  /**
+   * `self` + `value` * `tensor1` / `tensor2`, element by element; the shapes broadcast. `tensor1` and `tensor2` must not both be integers.
+   */
+  addcdiv(tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar; out?: Tensor | null }): Tensor;
+  addcdiv(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor | null }): Tensor;
+  /**
+   * `self` + `value` * `tensor1` / `tensor2`, element by element; the shapes broadcast. `tensor1` and `tensor2` must not both be integers.
+   */
+  addcdiv_(tensor1: Tensor, options: { tensor2: Tensor; value?: Scalar }): this;
+  addcdiv_(tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar }): this;
+  /**
+   * `self` + `weight` * (`end` - `self`), element by element; the shapes broadcast. The tensors must have one dtype.
+   */
+  lerp(end: Tensor, options: { weight: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  lerp(end: Tensor, weight: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * `self` + `weight` * (`end` - `self`), element by element; the shapes broadcast. The tensors must have one dtype.
+   */
+  lerp_(end: Tensor, options: { weight: Tensor | Scalar }): this;
+  lerp_(end: Tensor, weight: Tensor | Scalar): this;
+  /**
+   * Whether `self` equals `other`, element by element, as bool; the shapes broadcast.
+   */
+  eq(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Whether `self` equals `other`, element by element, as bool; the shapes broadcast.
+   */
+  eq_(other: Tensor | Scalar): this;
+  /**
+   * Whether `self` differs from `other`, element by element, as bool; the shapes broadcast.
+   */
+  ne(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Whether `self` differs from `other`, element by element, as bool; the shapes broadcast.
+   */
+  ne_(other: Tensor | Scalar): this;
+  /**
+   * Another name of `ne`.
+   */
+  notEqual(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `ne`.
+   */
+  notEqual_(other: Tensor | Scalar): this;
+  /**
+   * Whether `self` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+   */
+  lt(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Whether `self` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+   */
+  lt_(other: Tensor | Scalar): this;
+  /**
+   * Another name of `lt`.
+   */
+  less(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `lt`.
+   */
+  less_(other: Tensor | Scalar): this;
+  /**
+   * Whether `self` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+   */
+  le(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Whether `self` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+   */
+  le_(other: Tensor | Scalar): this;
+  /**
+   * Another name of `le`.
+   */
+  lessEqual(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `le`.
+   */
+  lessEqual_(other: Tensor | Scalar): this;
+  /**
+   * Whether `self` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+   */
+  gt(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Whether `self` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+   */
+  gt_(other: Tensor | Scalar): this;
+  /**
+   * Another name of `gt`.
+   */
+  greater(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `gt`.
+   */
+  greater_(other: Tensor | Scalar): this;
+  /**
+   * Whether `self` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+   */
+  ge(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Whether `self` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+   */
+  ge_(other: Tensor | Scalar): this;
+  /**
+   * Another name of `ge`.
+   */
+  greaterEqual(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `ge`.
+   */
+  greaterEqual_(other: Tensor | Scalar): this;
+  /**
+   * Whether the tensors have the same size and equal elements. NaN equals nothing.
+   */
+  equal(other: Tensor): boolean;
+  /**
+   * Whether |`self` - `other`| <= `atol` + `rtol` * |`other`|, element by element, as bool. Equal infinities are close; NaN is
+   * close to NaN where `equal_nan` is set. The dtypes must agree and the tolerances must not be negative.
+   */
+  isclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
+  isclose(other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): Tensor;
+  isclose(other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): Tensor;
+  isclose(other: Tensor, rtol: number, atol: number, equalNan: boolean): Tensor;
+  /**
+   * Whether `isclose` holds for every element.
+   */
+  allclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): boolean;
+  allclose(other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): boolean;
+  allclose(other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): boolean;
+  allclose(other: Tensor, rtol: number, atol: number, equalNan: boolean): boolean;
+  /**
+   * Whether every element is NaN; of a complex number, either part, as bool.
+   */
+  isnan(): Tensor;
+  /**
+   * Whether every element is infinite; of a complex number, either part, as bool.
+   */
+  isinf(): Tensor;
+  /**
+   * Whether every element is finite; of a complex number, both parts, as bool.
+   */
+  isfinite(): Tensor;
+  /**
+   * Whether every element is real: the imaginary part is 0, as bool.
+   */
+  isreal(): Tensor;
+  /**
+   * Whether every element is plus infinity, as bool. Complex numbers are refused.
+   */
+  isposinf(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Whether every element is minus infinity, as bool. Complex numbers are refused.
+   */
+  isneginf(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Whether every element has its sign bit set; that of -0.0 is, as bool. Complex numbers are refused.
+   */
+  signbit(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The complex conjugate of every element; a real tensor itself.
+   */
+  conj(): Tensor;
+  /**
+   * The complex conjugate of every element, computed.
+   */
+  conjPhysical(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The complex conjugate of every element, computed.
+   */
+  conjPhysical_(): this;
+  /**
+   * Gives `self` itself: conjugates are always computed.
+   */
+  resolveConj(): Tensor;
+  /**
+   * Gives `self` itself: negatives are always computed.
+   */
+  resolveNeg(): Tensor;
+  /**
+   * The angle of every complex number, in radians; of reals, 0, pi for negative ones, NaN for NaN.
+   */
+  angle(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
+   */
+  sqrt(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
+   */
+  sqrt_(): this;
+  /**
+   * 1 / sqrt(`self`), element by element. Integers and bool count as the default dtype.
+   */
+  rsqrt(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * 1 / sqrt(`self`), element by element. Integers and bool count as the default dtype.
+   */
+  rsqrt_(): this;
+  /**
+   * e to the power of every element. Integers and bool count as the default dtype.
+   */
+  exp(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * e to the power of every element. Integers and bool count as the default dtype.
+   */
+  exp_(): this;
+  /**
+   * 2 to the power of every element. Integers and bool count as the default dtype.
+   */
+  exp2(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * 2 to the power of every element. Integers and bool count as the default dtype.
+   */
+  exp2_(): this;
+  /**
+   * exp(`self`) - 1, accurate where `self` is near 0. Integers and bool count as the default dtype.
+   */
+  expm1(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * exp(`self`) - 1, accurate where `self` is near 0. Integers and bool count as the default dtype.
+   */
+  expm1_(): this;
+  /**
+   * The natural logarithm of every element; -inf of 0, NaN of negative reals. Integers and bool count as the default dtype.
+   */
+  log(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The natural logarithm of every element; -inf of 0, NaN of negative reals. Integers and bool count as the default dtype.
+   */
+  log_(): this;
+  /**
+   * The logarithm to base 2 of every element. Integers and bool count as the default dtype.
+   */
+  log2(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The logarithm to base 2 of every element. Integers and bool count as the default dtype.
+   */
+  log2_(): this;
+  /**
+   * The logarithm to base 10 of every element. Integers and bool count as the default dtype.
+   */
+  log10(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The logarithm to base 10 of every element. Integers and bool count as the default dtype.
+   */
+  log10_(): this;
+  /**
+   * log(1 + `self`), accurate where `self` is near 0. Integers and bool count as the default dtype.
+   */
+  log1p(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * log(1 + `self`), accurate where `self` is near 0. Integers and bool count as the default dtype.
+   */
+  log1p_(): this;
+  /**
+   * The sine of every element, in radians. Integers and bool count as the default dtype.
+   */
+  sin(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The sine of every element, in radians. Integers and bool count as the default dtype.
+   */
+  sin_(): this;
+  /**
+   * The cosine of every element, in radians. Integers and bool count as the default dtype.
+   */
+  cos(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The cosine of every element, in radians. Integers and bool count as the default dtype.
+   */
+  cos_(): this;
+  /**
+   * The tangent of every element, in radians. Integers and bool count as the default dtype.
+   */
+  tan(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The tangent of every element, in radians. Integers and bool count as the default dtype.
+   */
+  tan_(): this;
+  /**
+   * The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+   */
+  asin(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+   */
+  asin_(): this;
+  /**
+   * Another name of `asin`.
+   */
+  arcsin(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `asin`.
+   */
+  arcsin_(): this;
+  /**
+   * The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+   */
+  acos(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+   */
+  acos_(): this;
+  /**
+   * Another name of `acos`.
+   */
+  arccos(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `acos`.
+   */
+  arccos_(): this;
+  /**
+   * The arctangent of every element, in radians. Integers and bool count as the default dtype.
+   */
+  atan(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The arctangent of every element, in radians. Integers and bool count as the default dtype.
+   */
+  atan_(): this;
+  /**
+   * Another name of `atan`.
+   */
+  arctan(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `atan`.
+   */
+  arctan_(): this;
+  /**
+   * The hyperbolic sine of every element. Integers and bool count as the default dtype.
+   */
+  sinh(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The hyperbolic sine of every element. Integers and bool count as the default dtype.
+   */
+  sinh_(): this;
+  /**
+   * The hyperbolic cosine of every element. Integers and bool count as the default dtype.
+   */
+  cosh(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The hyperbolic cosine of every element. Integers and bool count as the default dtype.
+   */
+  cosh_(): this;
+  /**
+   * The hyperbolic tangent of every element. Integers and bool count as the default dtype.
+   */
+  tanh(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The hyperbolic tangent of every element. Integers and bool count as the default dtype.
+   */
+  tanh_(): this;
+  /**
+   * The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
+   */
+  asinh(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
+   */
+  asinh_(): this;
+  /**
+   * Another name of `asinh`.
+   */
+  arcsinh(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `asinh`.
+   */
+  arcsinh_(): this;
+  /**
+   * The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
+   */
+  acosh(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
+   */
+  acosh_(): this;
+  /**
+   * Another name of `acosh`.
+   */
+  arccosh(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `acosh`.
+   */
+  arccosh_(): this;
+  /**
+   * The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+   */
+  atanh(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+   */
+  atanh_(): this;
+  /**
+   * Another name of `atanh`.
+   */
+  arctanh(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `atanh`.
+   */
+  arctanh_(): this;
+  /**
+   * 1 / (1 + exp(-`self`)), element by element. Integers and bool count as the default dtype.
+   */
+  sigmoid(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * 1 / (1 + exp(-`self`)), element by element. Integers and bool count as the default dtype.
+   */
+  sigmoid_(): this;
+  /**
+   * The angle, in radians, of the point whose x is `other` and whose y is `self`; the shapes broadcast.
+   */
+  atan2(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The angle, in radians, of the point whose x is `other` and whose y is `self`; the shapes broadcast.
+   */
+  atan2_(other: Tensor): this;
+  /**
+   * Another name of `atan2`.
+   */
+  arctan2(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `atan2`.
+   */
+  arctan2_(other: Tensor): this;
+  /**
+   * sqrt(`self`^2 + `other`^2) without overflow of the squares; the shapes broadcast.
+   */
+  hypot(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * sqrt(`self`^2 + `other`^2) without overflow of the squares; the shapes broadcast.
+   */
+  hypot_(other: Tensor): this;
+  /**
+   * Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
+   */
+  logicalAnd(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
+   */
+  logicalAnd_(other: Tensor): this;
+  /**
+   * Whether, element by element, either is true (not 0), as bool; the shapes broadcast.
+   */
+  logicalOr(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Whether, element by element, either is true (not 0), as bool; the shapes broadcast.
+   */
+  logicalOr_(other: Tensor): this;
+  /**
+   * Whether, element by element, exactly one is true (not 0), as bool; the shapes broadcast.
+   */
+  logicalXor(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Whether, element by element, exactly one is true (not 0), as bool; the shapes broadcast.
+   */
+  logicalXor_(other: Tensor): this;
+  /**
+   * Whether every element is false (0), as bool.
+   */
+  logicalNot(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Whether every element is false (0), as bool.
+   */
+  logicalNot_(): this;
+  /**
+   * The bitwise and of `self` and `other`, of bool the logical one; the shapes broadcast.
+   */
+  bitwiseAnd(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The bitwise and of `self` and `other`, of bool the logical one; the shapes broadcast.
+   */
+  bitwiseAnd_(other: Tensor | Scalar): this;
+  /**
+   * The bitwise or of `self` and `other`, of bool the logical one; the shapes broadcast.
+   */
+  bitwiseOr(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The bitwise or of `self` and `other`, of bool the logical one; the shapes broadcast.
+   */
+  bitwiseOr_(other: Tensor | Scalar): this;
+  /**
+   * The bitwise exclusive or of `self` and `other`, of bool the logical one; the shapes broadcast.
+   */
+  bitwiseXor(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The bitwise exclusive or of `self` and `other`, of bool the logical one; the shapes broadcast.
+   */
+  bitwiseXor_(other: Tensor | Scalar): this;
+  /**
+   * Inverts the bits of every element; of bool, its value.
+   */
+  bitwiseNot(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Inverts the bits of every element; of bool, its value.
+   */
+  bitwiseNot_(): this;
+  /**
+   * Shifts the bits of `self` by `other` places to the left; bits that leave are lost. A shift by a negative number or by all bits moves every bit out.
+   */
+  bitwiseLeftShift(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Shifts the bits of `self` by `other` places to the left; bits that leave are lost. A shift by a negative number or by all bits moves every bit out.
+   */
+  bitwiseLeftShift_(other: Tensor | Scalar): this;
+  /**
+   * Shifts the bits of `self` by `other` places to the right; the sign is copied in. A shift by a negative number or by all bits moves every bit out.
+   */
+  bitwiseRightShift(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Shifts the bits of `self` by `other` places to the right; the sign is copied in. A shift by a negative number or by all bits moves every bit out.
+   */
+  bitwiseRightShift_(other: Tensor | Scalar): this;
   /**
    * Draws 0 or 1 for every element of `self`, which is the probability of 1.
    */
@@ -357,6 +1056,148 @@ export class Tensor extends Handle {
   argmin(dim: Int | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
   argmin(dim: Int | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
+   * Rounds every element down to an integer. Integers stay as they are; bool and complex are refused.
+   */
+  floor(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Rounds every element down to an integer. Integers stay as they are; bool and complex are refused.
+   */
+  floor_(): this;
+  /**
+   * Rounds every element up to an integer. Integers stay as they are; bool and complex are refused.
+   */
+  ceil(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Rounds every element up to an integer. Integers stay as they are; bool and complex are refused.
+   */
+  ceil_(): this;
+  /**
+   * Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
+   */
+  trunc(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
+   */
+  trunc_(): this;
+  /**
+   * Another name of `trunc`.
+   */
+  fix(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `trunc`.
+   */
+  fix_(): this;
+  /**
+   * Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
+   * negative). Integers stay as they are and accept no decimals.
+   */
+  round(options?: { decimals?: Int; out?: Tensor | null }): Tensor;
+  /**
+   * Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
+   * negative). Integers stay as they are and accept no decimals.
+   */
+  round_(options?: { decimals?: Int }): this;
+  /**
+   * What `trunc` cuts off every element, with its sign. Integers are refused.
+   */
+  frac(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * What `trunc` cuts off every element, with its sign. Integers are refused.
+   */
+  frac_(): this;
+  /**
+   * Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+   * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+   */
+  clamp(options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
+  clamp(min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
+  clamp(min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+   * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+   */
+  clamp(options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Tensor;
+  clamp(min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Tensor;
+  clamp(min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+   * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+   */
+  clamp_(options?: { min?: Scalar | null; max?: Scalar | null }): this;
+  clamp_(min: Scalar | null, options?: { max?: Scalar | null }): this;
+  clamp_(min: Scalar | null, max: Scalar | null): this;
+  /**
+   * As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+   * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+   */
+  clamp_(options?: { min?: Tensor | null; max?: Tensor | null }): this;
+  clamp_(min: Tensor | null, options?: { max?: Tensor | null }): this;
+  clamp_(min: Tensor | null, max: Tensor | null): this;
+  /**
+   * Another name of `clamp`.
+   */
+  clip(options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
+  clip(min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
+  clip(min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `clamp`.
+   */
+  clip(options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Tensor;
+  clip(min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Tensor;
+  clip(min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Another name of `clamp`.
+   */
+  clip_(options?: { min?: Scalar | null; max?: Scalar | null }): this;
+  clip_(min: Scalar | null, options?: { max?: Scalar | null }): this;
+  clip_(min: Scalar | null, max: Scalar | null): this;
+  /**
+   * Another name of `clamp`.
+   */
+  clip_(options?: { min?: Tensor | null; max?: Tensor | null }): this;
+  clip_(min: Tensor | null, options?: { max?: Tensor | null }): this;
+  clip_(min: Tensor | null, max: Tensor | null): this;
+  /**
+   * Limits every element to at least `min`: `clamp` with one bound.
+   */
+  clampMin(min: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Limits every element to at least `min`: `clamp` with one bound.
+   */
+  clampMin_(min: Tensor | Scalar): this;
+  /**
+   * Limits every element to at most `max`: `clamp` with one bound.
+   */
+  clampMax(max: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Limits every element to at most `max`: `clamp` with one bound.
+   */
+  clampMax_(max: Tensor | Scalar): this;
+  /**
+   * The larger of `self` and `other`, element by element; the shapes broadcast. NaN wins over every number.
+   */
+  maximum(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The smaller of `self` and `other`, element by element; the shapes broadcast. NaN wins over every number.
+   */
+  minimum(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The larger of `self` and `other`, element by element; the shapes broadcast. A number wins over NaN.
+   */
+  fmax(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The smaller of `self` and `other`, element by element; the shapes broadcast. A number wins over NaN.
+   */
+  fmin(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Replaces negative elements by 0.
+   */
+  relu(): Tensor;
+  /**
+   * Replaces negative elements by 0.
+   */
+  relu_(): this;
+  /**
    * True when the tensor's bytes belong to another owner who forbids writing them.
    */
   isReadOnly(): boolean;
@@ -425,6 +1266,31 @@ export function add(input: Tensor | Scalar, other: Tensor | Scalar, options?: { 
 export function addAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
 export function addAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
 /**
+ * Subtracts `other`, scaled by `alpha`, from `self`, element by element; the shapes broadcast.
+ * bool operands are refused: `logical_xor` or `logical_not` say what is meant.
+ */
+export function sub(input: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+export function sub(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
+/** sub, off the event loop. */
+export function subAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function subAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `sub`.
+ */
+export function subtract(input: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+export function subtract(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
+/** subtract, off the event loop. */
+export function subtractAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function subtractAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Subtracts `self`, scaled by `alpha`, from `other`: `sub` with its operands swapped.
+ */
+export function rsub(input: Tensor, options: { other: Tensor | Scalar; alpha?: Scalar }): Tensor;
+export function rsub(input: Tensor, other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
+/** rsub, off the event loop. */
+export function rsubAsync(input: Tensor, options: { other: Tensor | Scalar; alpha?: Scalar }): Promise<Tensor>;
+export function rsubAsync(input: Tensor, other: Tensor | Scalar, options?: { alpha?: Scalar }): Promise<Tensor>;
+/**
  * Multiplies `self` by `other`, element by element; the shapes broadcast.
  */
 export function mul(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
@@ -433,11 +1299,671 @@ export function mul(input: Tensor | Scalar, other: Tensor | Scalar, options?: { 
 export function mulAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
 export function mulAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
+ * Another name of `mul`.
+ */
+export function multiply(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function multiply(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** multiply, off the event loop. */
+export function multiplyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function multiplyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Divides `self` by `other`, element by element; the shapes broadcast.
+ * `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
+ * towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
+ */
+export function div(input: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor | null }): Tensor;
+export function div(input: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor | null }): Tensor;
+/** div, off the event loop. */
+export function divAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor | null }): Promise<Tensor>;
+export function divAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `div`.
+ */
+export function divide(input: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor | null }): Tensor;
+export function divide(input: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor | null }): Tensor;
+/** divide, off the event loop. */
+export function divideAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; roundingMode?: string | null; out?: Tensor | null }): Promise<Tensor>;
+export function divideAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { roundingMode?: string | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Divides `self` by `other`: `div` without rounding.
+ */
+export function trueDivide(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function trueDivide(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** trueDivide, off the event loop. */
+export function trueDivideAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function trueDivideAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Divides `self` by `other` and rounds towards minus infinity; the shapes broadcast. Integers stay integers; dividing them
+ * by 0 is an error.
+ */
+export function floorDivide(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function floorDivide(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** floorDivide, off the event loop. */
+export function floorDivideAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function floorDivideAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * What floor division leaves, with the sign of `other`, as Python's `%`; the shapes broadcast. Integers by 0 are an error.
+ */
+export function remainder(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function remainder(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** remainder, off the event loop. */
+export function remainderAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function remainderAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * What division rounded towards zero leaves, with the sign of `self`, as C's `fmod`; the shapes broadcast. Integers by 0 are
+ * an error.
+ */
+export function fmod(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function fmod(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** fmod, off the event loop. */
+export function fmodAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function fmodAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Raises `self` to the power of `exponent`, element by element; the shapes broadcast. Integers wrap. Integers to a negative
+ * number are refused; where the exponents are an integer tensor, negative ones give 0 except for the bases 1 and -1.
+ */
+export function pow(input: Tensor | Scalar, options: { exponent: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function pow(input: Tensor | Scalar, exponent: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** pow, off the event loop. */
+export function powAsync(input: Tensor | Scalar, options: { exponent: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function powAsync(input: Tensor | Scalar, exponent: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Raises `self` to the power of `exponent` in float64, or complex128 where an operand is complex. In place and with out, the
+ * dtype must be that already.
+ */
+export function floatPower(input: Tensor | Scalar, options: { exponent: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function floatPower(input: Tensor | Scalar, exponent: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** floatPower, off the event loop. */
+export function floatPowerAsync(input: Tensor | Scalar, options: { exponent: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function floatPowerAsync(input: Tensor | Scalar, exponent: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
+ */
+export function neg(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** neg, off the event loop. */
+export function negAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `neg`.
+ */
+export function negative(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** negative, off the event loop. */
+export function negativeAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Gives `self` itself. bool is refused.
+ */
+export function positive(input: Tensor): Tensor;
+/** positive, off the event loop. */
+export function positiveAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Squares every element. Integers wrap; bool counts as int64.
+ */
+export function square(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** square, off the event loop. */
+export function squareAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * 1 / `self`, element by element.
+ */
+export function reciprocal(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** reciprocal, off the event loop. */
+export function reciprocalAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
+ */
+export function abs(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** abs, off the event loop. */
+export function absAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `abs`.
+ */
+export function absolute(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** absolute, off the event loop. */
+export function absoluteAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * -1, 0 or 1 by the sign of every element; NaN gives 0. `sgn` takes complex numbers.
+ */
+export function sign(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** sign, off the event loop. */
+export function signAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The sign of every element; of a complex number z, z / |z|, and 0 of 0.
+ */
+export function sgn(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** sgn, off the event loop. */
+export function sgnAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The magnitude of `self` with the sign of `other`; the shapes broadcast.
+ */
+export function copysign(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function copysign(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** copysign, off the event loop. */
+export function copysignAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function copysignAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `self` + `value` * `tensor1` * `tensor2`, element by element; the shapes broadcast.
+ */
+export function addcmul(input: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor | null }): Tensor;
+export function addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor | null }): Tensor;
+/** addcmul, off the event loop. */
+export function addcmulAsync(input: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function addcmulAsync(input: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `self` + `value` * `tensor1` / `tensor2`, element by element; the shapes broadcast. `tensor1` and `tensor2` must not both be integers.
+ */
+export function addcdiv(input: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor | null }): Tensor;
+export function addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor | null }): Tensor;
+/** addcdiv, off the event loop. */
+export function addcdivAsync(input: Tensor, options: { tensor1: Tensor; tensor2: Tensor; value?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function addcdivAsync(input: Tensor, tensor1: Tensor, tensor2: Tensor, options?: { value?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `self` + `weight` * (`end` - `self`), element by element; the shapes broadcast. The tensors must have one dtype.
+ */
+export function lerp(input: Tensor, options: { end: Tensor; weight: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** lerp, off the event loop. */
+export function lerpAsync(input: Tensor, options: { end: Tensor; weight: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function lerpAsync(input: Tensor, end: Tensor, weight: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Whether `self` equals `other`, element by element, as bool; the shapes broadcast.
+ */
+export function eq(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function eq(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** eq, off the event loop. */
+export function eqAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function eqAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Whether `self` differs from `other`, element by element, as bool; the shapes broadcast.
+ */
+export function ne(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function ne(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** ne, off the event loop. */
+export function neAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function neAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `ne`.
+ */
+export function notEqual(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function notEqual(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** notEqual, off the event loop. */
+export function notEqualAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function notEqualAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Whether `self` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+ */
+export function lt(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function lt(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** lt, off the event loop. */
+export function ltAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function ltAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `lt`.
+ */
+export function less(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function less(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** less, off the event loop. */
+export function lessAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function lessAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Whether `self` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+ */
+export function le(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function le(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** le, off the event loop. */
+export function leAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function leAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `le`.
+ */
+export function lessEqual(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function lessEqual(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** lessEqual, off the event loop. */
+export function lessEqualAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function lessEqualAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Whether `self` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+ */
+export function gt(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function gt(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** gt, off the event loop. */
+export function gtAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function gtAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `gt`.
+ */
+export function greater(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function greater(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** greater, off the event loop. */
+export function greaterAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function greaterAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Whether `self` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+ */
+export function ge(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function ge(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** ge, off the event loop. */
+export function geAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function geAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `ge`.
+ */
+export function greaterEqual(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function greaterEqual(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** greaterEqual, off the event loop. */
+export function greaterEqualAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function greaterEqualAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Whether the tensors have the same size and equal elements. NaN equals nothing.
+ */
+export function equal(input: Tensor, options: { other: Tensor }): boolean;
+export function equal(input: Tensor, other: Tensor): boolean;
+/**
+ * Whether |`self` - `other`| <= `atol` + `rtol` * |`other`|, element by element, as bool. Equal infinities are close; NaN is
+ * close to NaN where `equal_nan` is set. The dtypes must agree and the tolerances must not be negative.
+ */
+export function isclose(input: Tensor, options: { other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
+export function isclose(input: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
+export function isclose(input: Tensor, other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): Tensor;
+export function isclose(input: Tensor, other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): Tensor;
+export function isclose(input: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): Tensor;
+/** isclose, off the event loop. */
+export function iscloseAsync(input: Tensor, options: { other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): Promise<Tensor>;
+export function iscloseAsync(input: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Promise<Tensor>;
+export function iscloseAsync(input: Tensor, other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): Promise<Tensor>;
+export function iscloseAsync(input: Tensor, other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): Promise<Tensor>;
+export function iscloseAsync(input: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): Promise<Tensor>;
+/**
+ * Whether `isclose` holds for every element.
+ */
+export function allclose(input: Tensor, options: { other: Tensor; rtol?: number; atol?: number; equalNan?: boolean }): boolean;
+export function allclose(input: Tensor, other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): boolean;
+export function allclose(input: Tensor, other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): boolean;
+export function allclose(input: Tensor, other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): boolean;
+export function allclose(input: Tensor, other: Tensor, rtol: number, atol: number, equalNan: boolean): boolean;
+/**
+ * Whether every element is NaN; of a complex number, either part, as bool.
+ */
+export function isnan(input: Tensor): Tensor;
+/** isnan, off the event loop. */
+export function isnanAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Whether every element is infinite; of a complex number, either part, as bool.
+ */
+export function isinf(input: Tensor): Tensor;
+/** isinf, off the event loop. */
+export function isinfAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Whether every element is finite; of a complex number, both parts, as bool.
+ */
+export function isfinite(input: Tensor): Tensor;
+/** isfinite, off the event loop. */
+export function isfiniteAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Whether every element is real: the imaginary part is 0, as bool.
+ */
+export function isreal(input: Tensor): Tensor;
+/** isreal, off the event loop. */
+export function isrealAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Whether every element is plus infinity, as bool. Complex numbers are refused.
+ */
+export function isposinf(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** isposinf, off the event loop. */
+export function isposinfAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Whether every element is minus infinity, as bool. Complex numbers are refused.
+ */
+export function isneginf(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** isneginf, off the event loop. */
+export function isneginfAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Whether every element has its sign bit set; that of -0.0 is, as bool. Complex numbers are refused.
+ */
+export function signbit(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** signbit, off the event loop. */
+export function signbitAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Makes complex numbers from their parts, which must be of one floating dtype; the shapes broadcast.
+ */
+export function complex(real: Tensor, options: { imag: Tensor; out?: Tensor | null }): Tensor;
+export function complex(real: Tensor, imag: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** complex, off the event loop. */
+export function complexAsync(real: Tensor, options: { imag: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function complexAsync(real: Tensor, imag: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Makes complex numbers from absolute values and angles in radians, which must be of one floating dtype; the shapes broadcast.
+ */
+export function polar(abs: Tensor, options: { angle: Tensor; out?: Tensor | null }): Tensor;
+export function polar(abs: Tensor, angle: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** polar, off the event loop. */
+export function polarAsync(abs: Tensor, options: { angle: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function polarAsync(abs: Tensor, angle: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * A view of the real parts; a real tensor itself.
+ */
+export function real(input: Tensor): Tensor;
+/** real, off the event loop. */
+export function realAsync(input: Tensor): Promise<Tensor>;
+/**
+ * A view of the imaginary parts. Real tensors are refused.
+ */
+export function imag(input: Tensor): Tensor;
+/** imag, off the event loop. */
+export function imagAsync(input: Tensor): Promise<Tensor>;
+/**
+ * A view of complex numbers as pairs of reals: shape (..., 2).
+ */
+export function viewAsReal(input: Tensor): Tensor;
+/** viewAsReal, off the event loop. */
+export function viewAsRealAsync(input: Tensor): Promise<Tensor>;
+/**
+ * A view of pairs of reals, shape (..., 2), as complex numbers. The last stride must be 1, the others and the storage offset even.
+ */
+export function viewAsComplex(input: Tensor): Tensor;
+/** viewAsComplex, off the event loop. */
+export function viewAsComplexAsync(input: Tensor): Promise<Tensor>;
+/**
+ * The complex conjugate of every element; a real tensor itself.
+ */
+export function conj(input: Tensor): Tensor;
+/** conj, off the event loop. */
+export function conjAsync(input: Tensor): Promise<Tensor>;
+/**
+ * The complex conjugate of every element, computed.
+ */
+export function conjPhysical(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** conjPhysical, off the event loop. */
+export function conjPhysicalAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Gives `self` itself: conjugates are always computed.
+ */
+export function resolveConj(input: Tensor): Tensor;
+/** resolveConj, off the event loop. */
+export function resolveConjAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Gives `self` itself: negatives are always computed.
+ */
+export function resolveNeg(input: Tensor): Tensor;
+/** resolveNeg, off the event loop. */
+export function resolveNegAsync(input: Tensor): Promise<Tensor>;
+/**
+ * The angle of every complex number, in radians; of reals, 0, pi for negative ones, NaN for NaN.
+ */
+export function angle(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** angle, off the event loop. */
+export function angleAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
  * Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
  */
 export function zeros(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** zeros, off the event loop. */
 export function zerosAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
+ */
+export function sqrt(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** sqrt, off the event loop. */
+export function sqrtAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * 1 / sqrt(`self`), element by element. Integers and bool count as the default dtype.
+ */
+export function rsqrt(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** rsqrt, off the event loop. */
+export function rsqrtAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * e to the power of every element. Integers and bool count as the default dtype.
+ */
+export function exp(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** exp, off the event loop. */
+export function expAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * 2 to the power of every element. Integers and bool count as the default dtype.
+ */
+export function exp2(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** exp2, off the event loop. */
+export function exp2Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * exp(`self`) - 1, accurate where `self` is near 0. Integers and bool count as the default dtype.
+ */
+export function expm1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** expm1, off the event loop. */
+export function expm1Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The natural logarithm of every element; -inf of 0, NaN of negative reals. Integers and bool count as the default dtype.
+ */
+export function log(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** log, off the event loop. */
+export function logAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The logarithm to base 2 of every element. Integers and bool count as the default dtype.
+ */
+export function log2(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** log2, off the event loop. */
+export function log2Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The logarithm to base 10 of every element. Integers and bool count as the default dtype.
+ */
+export function log10(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** log10, off the event loop. */
+export function log10Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * log(1 + `self`), accurate where `self` is near 0. Integers and bool count as the default dtype.
+ */
+export function log1p(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** log1p, off the event loop. */
+export function log1pAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The sine of every element, in radians. Integers and bool count as the default dtype.
+ */
+export function sin(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** sin, off the event loop. */
+export function sinAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The cosine of every element, in radians. Integers and bool count as the default dtype.
+ */
+export function cos(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** cos, off the event loop. */
+export function cosAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The tangent of every element, in radians. Integers and bool count as the default dtype.
+ */
+export function tan(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** tan, off the event loop. */
+export function tanAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+ */
+export function asin(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** asin, off the event loop. */
+export function asinAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `asin`.
+ */
+export function arcsin(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** arcsin, off the event loop. */
+export function arcsinAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+ */
+export function acos(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** acos, off the event loop. */
+export function acosAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `acos`.
+ */
+export function arccos(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** arccos, off the event loop. */
+export function arccosAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The arctangent of every element, in radians. Integers and bool count as the default dtype.
+ */
+export function atan(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** atan, off the event loop. */
+export function atanAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `atan`.
+ */
+export function arctan(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** arctan, off the event loop. */
+export function arctanAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The hyperbolic sine of every element. Integers and bool count as the default dtype.
+ */
+export function sinh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** sinh, off the event loop. */
+export function sinhAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The hyperbolic cosine of every element. Integers and bool count as the default dtype.
+ */
+export function cosh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** cosh, off the event loop. */
+export function coshAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The hyperbolic tangent of every element. Integers and bool count as the default dtype.
+ */
+export function tanh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** tanh, off the event loop. */
+export function tanhAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
+ */
+export function asinh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** asinh, off the event loop. */
+export function asinhAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `asinh`.
+ */
+export function arcsinh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** arcsinh, off the event loop. */
+export function arcsinhAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
+ */
+export function acosh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** acosh, off the event loop. */
+export function acoshAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `acosh`.
+ */
+export function arccosh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** arccosh, off the event loop. */
+export function arccoshAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+ */
+export function atanh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** atanh, off the event loop. */
+export function atanhAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `atanh`.
+ */
+export function arctanh(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** arctanh, off the event loop. */
+export function arctanhAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * 1 / (1 + exp(-`self`)), element by element. Integers and bool count as the default dtype.
+ */
+export function sigmoid(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** sigmoid, off the event loop. */
+export function sigmoidAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The angle, in radians, of the point whose x is `other` and whose y is `self`; the shapes broadcast.
+ */
+export function atan2(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function atan2(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** atan2, off the event loop. */
+export function atan2Async(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function atan2Async(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `atan2`.
+ */
+export function arctan2(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function arctan2(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** arctan2, off the event loop. */
+export function arctan2Async(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function arctan2Async(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * sqrt(`self`^2 + `other`^2) without overflow of the squares; the shapes broadcast.
+ */
+export function hypot(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function hypot(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** hypot, off the event loop. */
+export function hypotAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function hypotAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
+ */
+export function logicalAnd(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function logicalAnd(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** logicalAnd, off the event loop. */
+export function logicalAndAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function logicalAndAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Whether, element by element, either is true (not 0), as bool; the shapes broadcast.
+ */
+export function logicalOr(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function logicalOr(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** logicalOr, off the event loop. */
+export function logicalOrAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function logicalOrAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Whether, element by element, exactly one is true (not 0), as bool; the shapes broadcast.
+ */
+export function logicalXor(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function logicalXor(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** logicalXor, off the event loop. */
+export function logicalXorAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function logicalXorAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Whether every element is false (0), as bool.
+ */
+export function logicalNot(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** logicalNot, off the event loop. */
+export function logicalNotAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The bitwise and of `self` and `other`, of bool the logical one; the shapes broadcast.
+ */
+export function bitwiseAnd(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function bitwiseAnd(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** bitwiseAnd, off the event loop. */
+export function bitwiseAndAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function bitwiseAndAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The bitwise or of `self` and `other`, of bool the logical one; the shapes broadcast.
+ */
+export function bitwiseOr(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function bitwiseOr(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** bitwiseOr, off the event loop. */
+export function bitwiseOrAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function bitwiseOrAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The bitwise exclusive or of `self` and `other`, of bool the logical one; the shapes broadcast.
+ */
+export function bitwiseXor(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function bitwiseXor(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** bitwiseXor, off the event loop. */
+export function bitwiseXorAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function bitwiseXorAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Inverts the bits of every element; of bool, its value.
+ */
+export function bitwiseNot(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** bitwiseNot, off the event loop. */
+export function bitwiseNotAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Shifts the bits of `self` by `other` places to the left; bits that leave are lost. A shift by a negative number or by all bits moves every bit out.
+ */
+export function bitwiseLeftShift(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function bitwiseLeftShift(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** bitwiseLeftShift, off the event loop. */
+export function bitwiseLeftShiftAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function bitwiseLeftShiftAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Shifts the bits of `self` by `other` places to the right; the sign is copied in. A shift by a negative number or by all bits moves every bit out.
+ */
+export function bitwiseRightShift(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function bitwiseRightShift(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** bitwiseRightShift, off the event loop. */
+export function bitwiseRightShiftAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function bitwiseRightShiftAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
  * Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
  * `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
@@ -918,6 +2444,147 @@ export function argmin(input: Tensor, dim: Int | null, keepdim: boolean, options
 export function argminAsync(input: Tensor, options?: { dim?: Int | null; keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
 export function argminAsync(input: Tensor, dim: Int | null, options?: { keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
 export function argminAsync(input: Tensor, dim: Int | null, keepdim: boolean, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Rounds every element down to an integer. Integers stay as they are; bool and complex are refused.
+ */
+export function floor(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** floor, off the event loop. */
+export function floorAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Rounds every element up to an integer. Integers stay as they are; bool and complex are refused.
+ */
+export function ceil(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** ceil, off the event loop. */
+export function ceilAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
+ */
+export function trunc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** trunc, off the event loop. */
+export function truncAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `trunc`.
+ */
+export function fix(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** fix, off the event loop. */
+export function fixAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
+ * negative). Integers stay as they are and accept no decimals.
+ */
+export function round(input: Tensor, options?: { decimals?: Int; out?: Tensor | null }): Tensor;
+/** round, off the event loop. */
+export function roundAsync(input: Tensor, options?: { decimals?: Int; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * What `trunc` cuts off every element, with its sign. Integers are refused.
+ */
+export function frac(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** frac, off the event loop. */
+export function fracAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+ * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+ */
+export function clamp(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
+export function clamp(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
+export function clamp(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
+/**
+ * As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+ * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+ */
+export function clamp(input: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Tensor;
+export function clamp(input: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Tensor;
+export function clamp(input: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Tensor;
+/** clamp, off the event loop. */
+export function clampAsync(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
+export function clampAsync(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
+export function clampAsync(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/** clamp, off the event loop. */
+export function clampAsync(input: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
+export function clampAsync(input: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
+export function clampAsync(input: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `clamp`.
+ */
+export function clip(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
+export function clip(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
+export function clip(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
+/**
+ * Another name of `clamp`.
+ */
+export function clip(input: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Tensor;
+export function clip(input: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Tensor;
+export function clip(input: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Tensor;
+/** clip, off the event loop. */
+export function clipAsync(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
+export function clipAsync(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
+export function clipAsync(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/** clip, off the event loop. */
+export function clipAsync(input: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
+export function clipAsync(input: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
+export function clipAsync(input: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Limits every element to at least `min`: `clamp` with one bound.
+ */
+export function clampMin(input: Tensor, options: { min: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function clampMin(input: Tensor, min: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** clampMin, off the event loop. */
+export function clampMinAsync(input: Tensor, options: { min: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function clampMinAsync(input: Tensor, min: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Limits every element to at most `max`: `clamp` with one bound.
+ */
+export function clampMax(input: Tensor, options: { max: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function clampMax(input: Tensor, max: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** clampMax, off the event loop. */
+export function clampMaxAsync(input: Tensor, options: { max: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function clampMaxAsync(input: Tensor, max: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The larger of `self` and `other`, element by element; the shapes broadcast. NaN wins over every number.
+ */
+export function maximum(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function maximum(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** maximum, off the event loop. */
+export function maximumAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function maximumAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The smaller of `self` and `other`, element by element; the shapes broadcast. NaN wins over every number.
+ */
+export function minimum(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function minimum(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** minimum, off the event loop. */
+export function minimumAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function minimumAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The larger of `self` and `other`, element by element; the shapes broadcast. A number wins over NaN.
+ */
+export function fmax(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function fmax(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** fmax, off the event loop. */
+export function fmaxAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function fmaxAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The smaller of `self` and `other`, element by element; the shapes broadcast. A number wins over NaN.
+ */
+export function fmin(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function fmin(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** fmin, off the event loop. */
+export function fminAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function fminAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Replaces negative elements by 0.
+ */
+export function relu(input: Tensor): Tensor;
+/** relu, off the event loop. */
+export function reluAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Takes the element of `self` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
+ */
+export function where(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** where, off the event loop. */
+export function whereAsync(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function whereAsync(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
  * True when the tensor's bytes belong to another owner who forbids writing them.
  */

@@ -4,78 +4,252 @@ import lt from './index.js';
 const lt_Generator = lt.Generator;
 const lt_Storage = lt.Storage;
 const lt_Tensor = lt.Tensor;
+const lt_abs = lt.abs;
+const lt_absAsync = lt.absAsync;
+const lt_absolute = lt.absolute;
+const lt_absoluteAsync = lt.absoluteAsync;
+const lt_acos = lt.acos;
+const lt_acosAsync = lt.acosAsync;
+const lt_acosh = lt.acosh;
+const lt_acoshAsync = lt.acoshAsync;
 const lt_add = lt.add;
 const lt_addAsync = lt.addAsync;
+const lt_addcdiv = lt.addcdiv;
+const lt_addcdivAsync = lt.addcdivAsync;
+const lt_addcmul = lt.addcmul;
+const lt_addcmulAsync = lt.addcmulAsync;
 const lt_all = lt.all;
 const lt_allAsync = lt.allAsync;
+const lt_allclose = lt.allclose;
 const lt_amax = lt.amax;
 const lt_amaxAsync = lt.amaxAsync;
 const lt_amin = lt.amin;
 const lt_aminAsync = lt.aminAsync;
 const lt_aminmax = lt.aminmax;
 const lt_aminmaxAsync = lt.aminmaxAsync;
+const lt_angle = lt.angle;
+const lt_angleAsync = lt.angleAsync;
 const lt_any = lt.any;
 const lt_anyAsync = lt.anyAsync;
+const lt_arccos = lt.arccos;
+const lt_arccosAsync = lt.arccosAsync;
+const lt_arccosh = lt.arccosh;
+const lt_arccoshAsync = lt.arccoshAsync;
+const lt_arcsin = lt.arcsin;
+const lt_arcsinAsync = lt.arcsinAsync;
+const lt_arcsinh = lt.arcsinh;
+const lt_arcsinhAsync = lt.arcsinhAsync;
+const lt_arctan = lt.arctan;
+const lt_arctan2 = lt.arctan2;
+const lt_arctan2Async = lt.arctan2Async;
+const lt_arctanAsync = lt.arctanAsync;
+const lt_arctanh = lt.arctanh;
+const lt_arctanhAsync = lt.arctanhAsync;
 const lt_argmax = lt.argmax;
 const lt_argmaxAsync = lt.argmaxAsync;
 const lt_argmin = lt.argmin;
 const lt_argminAsync = lt.argminAsync;
 const lt_asTensor = lt.asTensor;
+const lt_asin = lt.asin;
+const lt_asinAsync = lt.asinAsync;
+const lt_asinh = lt.asinh;
+const lt_asinhAsync = lt.asinhAsync;
+const lt_atan = lt.atan;
+const lt_atan2 = lt.atan2;
+const lt_atan2Async = lt.atan2Async;
+const lt_atanAsync = lt.atanAsync;
+const lt_atanh = lt.atanh;
+const lt_atanhAsync = lt.atanhAsync;
 const lt_bernoulli = lt.bernoulli;
 const lt_bernoulliAsync = lt.bernoulliAsync;
 const lt_bfloat16 = lt.bfloat16;
+const lt_bitwiseAnd = lt.bitwiseAnd;
+const lt_bitwiseAndAsync = lt.bitwiseAndAsync;
+const lt_bitwiseLeftShift = lt.bitwiseLeftShift;
+const lt_bitwiseLeftShiftAsync = lt.bitwiseLeftShiftAsync;
+const lt_bitwiseNot = lt.bitwiseNot;
+const lt_bitwiseNotAsync = lt.bitwiseNotAsync;
+const lt_bitwiseOr = lt.bitwiseOr;
+const lt_bitwiseOrAsync = lt.bitwiseOrAsync;
+const lt_bitwiseRightShift = lt.bitwiseRightShift;
+const lt_bitwiseRightShiftAsync = lt.bitwiseRightShiftAsync;
+const lt_bitwiseXor = lt.bitwiseXor;
+const lt_bitwiseXorAsync = lt.bitwiseXorAsync;
 const lt_bool = lt.bool;
 const lt_canCast = lt.canCast;
+const lt_ceil = lt.ceil;
+const lt_ceilAsync = lt.ceilAsync;
 const lt_channelsLast = lt.channelsLast;
 const lt_channelsLast3d = lt.channelsLast3d;
+const lt_clamp = lt.clamp;
+const lt_clampAsync = lt.clampAsync;
+const lt_clampMax = lt.clampMax;
+const lt_clampMaxAsync = lt.clampMaxAsync;
+const lt_clampMin = lt.clampMin;
+const lt_clampMinAsync = lt.clampMinAsync;
+const lt_clip = lt.clip;
+const lt_clipAsync = lt.clipAsync;
+const lt_complex = lt.complex;
 const lt_complex128 = lt.complex128;
 const lt_complex32 = lt.complex32;
 const lt_complex64 = lt.complex64;
+const lt_complexAsync = lt.complexAsync;
+const lt_conj = lt.conj;
+const lt_conjAsync = lt.conjAsync;
+const lt_conjPhysical = lt.conjPhysical;
+const lt_conjPhysicalAsync = lt.conjPhysicalAsync;
 const lt_contiguousFormat = lt.contiguousFormat;
+const lt_copysign = lt.copysign;
+const lt_copysignAsync = lt.copysignAsync;
+const lt_cos = lt.cos;
+const lt_cosAsync = lt.cosAsync;
+const lt_cosh = lt.cosh;
+const lt_coshAsync = lt.coshAsync;
 const lt_countNonzero = lt.countNonzero;
 const lt_countNonzeroAsync = lt.countNonzeroAsync;
 const lt_cpuTier = lt.cpuTier;
 const lt_defaultGenerator = lt.defaultGenerator;
+const lt_div = lt.div;
+const lt_divAsync = lt.divAsync;
+const lt_divide = lt.divide;
+const lt_divideAsync = lt.divideAsync;
 const lt_dtypeSize = lt.dtypeSize;
 const lt_emptyCache = lt.emptyCache;
+const lt_eq = lt.eq;
+const lt_eqAsync = lt.eqAsync;
+const lt_equal = lt.equal;
+const lt_exp = lt.exp;
+const lt_exp2 = lt.exp2;
+const lt_exp2Async = lt.exp2Async;
+const lt_expAsync = lt.expAsync;
+const lt_expm1 = lt.expm1;
+const lt_expm1Async = lt.expm1Async;
+const lt_fix = lt.fix;
+const lt_fixAsync = lt.fixAsync;
 const lt_float = lt.float;
 const lt_float16 = lt.float16;
 const lt_float32 = lt.float32;
 const lt_float64 = lt.float64;
+const lt_floatPower = lt.floatPower;
+const lt_floatPowerAsync = lt.floatPowerAsync;
+const lt_floor = lt.floor;
+const lt_floorAsync = lt.floorAsync;
+const lt_floorDivide = lt.floorDivide;
+const lt_floorDivideAsync = lt.floorDivideAsync;
+const lt_fmax = lt.fmax;
+const lt_fmaxAsync = lt.fmaxAsync;
+const lt_fmin = lt.fmin;
+const lt_fminAsync = lt.fminAsync;
+const lt_fmod = lt.fmod;
+const lt_fmodAsync = lt.fmodAsync;
+const lt_frac = lt.frac;
+const lt_fracAsync = lt.fracAsync;
+const lt_ge = lt.ge;
+const lt_geAsync = lt.geAsync;
 const lt_generatorNew = lt.generatorNew;
 const lt_getDefaultDevice = lt.getDefaultDevice;
 const lt_getDefaultDtype = lt.getDefaultDtype;
 const lt_getNumThreads = lt.getNumThreads;
+const lt_greater = lt.greater;
+const lt_greaterAsync = lt.greaterAsync;
+const lt_greaterEqual = lt.greaterEqual;
+const lt_greaterEqualAsync = lt.greaterEqualAsync;
+const lt_gt = lt.gt;
+const lt_gtAsync = lt.gtAsync;
+const lt_hypot = lt.hypot;
+const lt_hypotAsync = lt.hypotAsync;
+const lt_imag = lt.imag;
+const lt_imagAsync = lt.imagAsync;
 const lt_int16 = lt.int16;
 const lt_int32 = lt.int32;
 const lt_int64 = lt.int64;
 const lt_int8 = lt.int8;
 const lt_isReadOnly = lt.isReadOnly;
 const lt_isTensor = lt.isTensor;
+const lt_isclose = lt.isclose;
+const lt_iscloseAsync = lt.iscloseAsync;
+const lt_isfinite = lt.isfinite;
+const lt_isfiniteAsync = lt.isfiniteAsync;
+const lt_isinf = lt.isinf;
+const lt_isinfAsync = lt.isinfAsync;
+const lt_isnan = lt.isnan;
+const lt_isnanAsync = lt.isnanAsync;
+const lt_isneginf = lt.isneginf;
+const lt_isneginfAsync = lt.isneginfAsync;
+const lt_isposinf = lt.isposinf;
+const lt_isposinfAsync = lt.isposinfAsync;
+const lt_isreal = lt.isreal;
+const lt_isrealAsync = lt.isrealAsync;
+const lt_le = lt.le;
+const lt_leAsync = lt.leAsync;
+const lt_lerp = lt.lerp;
+const lt_lerpAsync = lt.lerpAsync;
+const lt_less = lt.less;
+const lt_lessAsync = lt.lessAsync;
+const lt_lessEqual = lt.lessEqual;
+const lt_lessEqualAsync = lt.lessEqualAsync;
 const lt_liveHandles = lt.liveHandles;
+const lt_log = lt.log;
+const lt_log10 = lt.log10;
+const lt_log10Async = lt.log10Async;
+const lt_log1p = lt.log1p;
+const lt_log1pAsync = lt.log1pAsync;
+const lt_log2 = lt.log2;
+const lt_log2Async = lt.log2Async;
+const lt_logAsync = lt.logAsync;
+const lt_logicalAnd = lt.logicalAnd;
+const lt_logicalAndAsync = lt.logicalAndAsync;
+const lt_logicalNot = lt.logicalNot;
+const lt_logicalNotAsync = lt.logicalNotAsync;
+const lt_logicalOr = lt.logicalOr;
+const lt_logicalOrAsync = lt.logicalOrAsync;
+const lt_logicalXor = lt.logicalXor;
+const lt_logicalXorAsync = lt.logicalXorAsync;
+const lt_lt = lt.lt;
+const lt_ltAsync = lt.ltAsync;
 const lt_manualSeed = lt.manualSeed;
 const lt_max = lt.max;
 const lt_maxAsync = lt.maxAsync;
+const lt_maximum = lt.maximum;
+const lt_maximumAsync = lt.maximumAsync;
 const lt_mean = lt.mean;
 const lt_meanAsync = lt.meanAsync;
 const lt_memoryStats = lt.memoryStats;
 const lt_min = lt.min;
 const lt_minAsync = lt.minAsync;
+const lt_minimum = lt.minimum;
+const lt_minimumAsync = lt.minimumAsync;
 const lt_mul = lt.mul;
 const lt_mulAsync = lt.mulAsync;
 const lt_multinomial = lt.multinomial;
 const lt_multinomialAsync = lt.multinomialAsync;
+const lt_multiply = lt.multiply;
+const lt_multiplyAsync = lt.multiplyAsync;
 const lt_nanmean = lt.nanmean;
 const lt_nanmeanAsync = lt.nanmeanAsync;
 const lt_nansum = lt.nansum;
 const lt_nansumAsync = lt.nansumAsync;
+const lt_ne = lt.ne;
+const lt_neAsync = lt.neAsync;
+const lt_neg = lt.neg;
+const lt_negAsync = lt.negAsync;
+const lt_negative = lt.negative;
+const lt_negativeAsync = lt.negativeAsync;
 const lt_norm = lt.norm;
 const lt_normAsync = lt.normAsync;
 const lt_normal = lt.normal;
 const lt_normalAsync = lt.normalAsync;
+const lt_notEqual = lt.notEqual;
+const lt_notEqualAsync = lt.notEqualAsync;
 const lt_parseDevice = lt.parseDevice;
 const lt_poisson = lt.poisson;
 const lt_poissonAsync = lt.poissonAsync;
+const lt_polar = lt.polar;
+const lt_polarAsync = lt.polarAsync;
+const lt_positive = lt.positive;
+const lt_positiveAsync = lt.positiveAsync;
+const lt_pow = lt.pow;
+const lt_powAsync = lt.powAsync;
 const lt_preserveFormat = lt.preserveFormat;
 const lt_prod = lt.prod;
 const lt_prodAsync = lt.prodAsync;
@@ -94,8 +268,26 @@ const lt_randnLike = lt.randnLike;
 const lt_randnLikeAsync = lt.randnLikeAsync;
 const lt_randperm = lt.randperm;
 const lt_randpermAsync = lt.randpermAsync;
+const lt_real = lt.real;
+const lt_realAsync = lt.realAsync;
+const lt_reciprocal = lt.reciprocal;
+const lt_reciprocalAsync = lt.reciprocalAsync;
+const lt_relu = lt.relu;
+const lt_reluAsync = lt.reluAsync;
+const lt_remainder = lt.remainder;
+const lt_remainderAsync = lt.remainderAsync;
 const lt_resetPeakMemoryStats = lt.resetPeakMemoryStats;
+const lt_resolveConj = lt.resolveConj;
+const lt_resolveConjAsync = lt.resolveConjAsync;
+const lt_resolveNeg = lt.resolveNeg;
+const lt_resolveNegAsync = lt.resolveNegAsync;
 const lt_resultType = lt.resultType;
+const lt_round = lt.round;
+const lt_roundAsync = lt.roundAsync;
+const lt_rsqrt = lt.rsqrt;
+const lt_rsqrtAsync = lt.rsqrtAsync;
+const lt_rsub = lt.rsub;
+const lt_rsubAsync = lt.rsubAsync;
 const lt_scalarOperand = lt.scalarOperand;
 const lt_scalarOperandAsync = lt.scalarOperandAsync;
 const lt_scope = lt.scope;
@@ -103,23 +295,57 @@ const lt_setDefaultDevice = lt.setDefaultDevice;
 const lt_setDefaultDtype = lt.setDefaultDtype;
 const lt_setMemoryLimit = lt.setMemoryLimit;
 const lt_setNumThreads = lt.setNumThreads;
+const lt_sgn = lt.sgn;
+const lt_sgnAsync = lt.sgnAsync;
+const lt_sigmoid = lt.sigmoid;
+const lt_sigmoidAsync = lt.sigmoidAsync;
+const lt_sign = lt.sign;
+const lt_signAsync = lt.signAsync;
+const lt_signbit = lt.signbit;
+const lt_signbitAsync = lt.signbitAsync;
+const lt_sin = lt.sin;
+const lt_sinAsync = lt.sinAsync;
+const lt_sinh = lt.sinh;
+const lt_sinhAsync = lt.sinhAsync;
 const lt_slice = lt.slice;
+const lt_sqrt = lt.sqrt;
+const lt_sqrtAsync = lt.sqrtAsync;
+const lt_square = lt.square;
+const lt_squareAsync = lt.squareAsync;
 const lt_std = lt.std;
 const lt_stdAsync = lt.stdAsync;
 const lt_stdMean = lt.stdMean;
 const lt_stdMeanAsync = lt.stdMeanAsync;
 const lt_storageNew = lt.storageNew;
 const lt_strided = lt.strided;
+const lt_sub = lt.sub;
+const lt_subAsync = lt.subAsync;
+const lt_subtract = lt.subtract;
+const lt_subtractAsync = lt.subtractAsync;
 const lt_sum = lt.sum;
 const lt_sumAsync = lt.sumAsync;
+const lt_tan = lt.tan;
+const lt_tanAsync = lt.tanAsync;
+const lt_tanh = lt.tanh;
+const lt_tanhAsync = lt.tanhAsync;
 const lt_tensor = lt.tensor;
 const lt_toString = lt.toString;
+const lt_trueDivide = lt.trueDivide;
+const lt_trueDivideAsync = lt.trueDivideAsync;
+const lt_trunc = lt.trunc;
+const lt_truncAsync = lt.truncAsync;
 const lt_uint8 = lt.uint8;
 const lt_var = lt.var;
 const lt_varAsync = lt.varAsync;
 const lt_varMean = lt.varMean;
 const lt_varMeanAsync = lt.varMeanAsync;
 const lt_version = lt.version;
+const lt_viewAsComplex = lt.viewAsComplex;
+const lt_viewAsComplexAsync = lt.viewAsComplexAsync;
+const lt_viewAsReal = lt.viewAsReal;
+const lt_viewAsRealAsync = lt.viewAsRealAsync;
+const lt_where = lt.where;
+const lt_whereAsync = lt.whereAsync;
 const lt_zeros = lt.zeros;
 const lt_zerosAsync = lt.zerosAsync;
 
@@ -127,78 +353,252 @@ export {
   lt_Generator as Generator,
   lt_Storage as Storage,
   lt_Tensor as Tensor,
+  lt_abs as abs,
+  lt_absAsync as absAsync,
+  lt_absolute as absolute,
+  lt_absoluteAsync as absoluteAsync,
+  lt_acos as acos,
+  lt_acosAsync as acosAsync,
+  lt_acosh as acosh,
+  lt_acoshAsync as acoshAsync,
   lt_add as add,
   lt_addAsync as addAsync,
+  lt_addcdiv as addcdiv,
+  lt_addcdivAsync as addcdivAsync,
+  lt_addcmul as addcmul,
+  lt_addcmulAsync as addcmulAsync,
   lt_all as all,
   lt_allAsync as allAsync,
+  lt_allclose as allclose,
   lt_amax as amax,
   lt_amaxAsync as amaxAsync,
   lt_amin as amin,
   lt_aminAsync as aminAsync,
   lt_aminmax as aminmax,
   lt_aminmaxAsync as aminmaxAsync,
+  lt_angle as angle,
+  lt_angleAsync as angleAsync,
   lt_any as any,
   lt_anyAsync as anyAsync,
+  lt_arccos as arccos,
+  lt_arccosAsync as arccosAsync,
+  lt_arccosh as arccosh,
+  lt_arccoshAsync as arccoshAsync,
+  lt_arcsin as arcsin,
+  lt_arcsinAsync as arcsinAsync,
+  lt_arcsinh as arcsinh,
+  lt_arcsinhAsync as arcsinhAsync,
+  lt_arctan as arctan,
+  lt_arctan2 as arctan2,
+  lt_arctan2Async as arctan2Async,
+  lt_arctanAsync as arctanAsync,
+  lt_arctanh as arctanh,
+  lt_arctanhAsync as arctanhAsync,
   lt_argmax as argmax,
   lt_argmaxAsync as argmaxAsync,
   lt_argmin as argmin,
   lt_argminAsync as argminAsync,
   lt_asTensor as asTensor,
+  lt_asin as asin,
+  lt_asinAsync as asinAsync,
+  lt_asinh as asinh,
+  lt_asinhAsync as asinhAsync,
+  lt_atan as atan,
+  lt_atan2 as atan2,
+  lt_atan2Async as atan2Async,
+  lt_atanAsync as atanAsync,
+  lt_atanh as atanh,
+  lt_atanhAsync as atanhAsync,
   lt_bernoulli as bernoulli,
   lt_bernoulliAsync as bernoulliAsync,
   lt_bfloat16 as bfloat16,
+  lt_bitwiseAnd as bitwiseAnd,
+  lt_bitwiseAndAsync as bitwiseAndAsync,
+  lt_bitwiseLeftShift as bitwiseLeftShift,
+  lt_bitwiseLeftShiftAsync as bitwiseLeftShiftAsync,
+  lt_bitwiseNot as bitwiseNot,
+  lt_bitwiseNotAsync as bitwiseNotAsync,
+  lt_bitwiseOr as bitwiseOr,
+  lt_bitwiseOrAsync as bitwiseOrAsync,
+  lt_bitwiseRightShift as bitwiseRightShift,
+  lt_bitwiseRightShiftAsync as bitwiseRightShiftAsync,
+  lt_bitwiseXor as bitwiseXor,
+  lt_bitwiseXorAsync as bitwiseXorAsync,
   lt_bool as bool,
   lt_canCast as canCast,
+  lt_ceil as ceil,
+  lt_ceilAsync as ceilAsync,
   lt_channelsLast as channelsLast,
   lt_channelsLast3d as channelsLast3d,
+  lt_clamp as clamp,
+  lt_clampAsync as clampAsync,
+  lt_clampMax as clampMax,
+  lt_clampMaxAsync as clampMaxAsync,
+  lt_clampMin as clampMin,
+  lt_clampMinAsync as clampMinAsync,
+  lt_clip as clip,
+  lt_clipAsync as clipAsync,
+  lt_complex as complex,
   lt_complex128 as complex128,
   lt_complex32 as complex32,
   lt_complex64 as complex64,
+  lt_complexAsync as complexAsync,
+  lt_conj as conj,
+  lt_conjAsync as conjAsync,
+  lt_conjPhysical as conjPhysical,
+  lt_conjPhysicalAsync as conjPhysicalAsync,
   lt_contiguousFormat as contiguousFormat,
+  lt_copysign as copysign,
+  lt_copysignAsync as copysignAsync,
+  lt_cos as cos,
+  lt_cosAsync as cosAsync,
+  lt_cosh as cosh,
+  lt_coshAsync as coshAsync,
   lt_countNonzero as countNonzero,
   lt_countNonzeroAsync as countNonzeroAsync,
   lt_cpuTier as cpuTier,
   lt_defaultGenerator as defaultGenerator,
+  lt_div as div,
+  lt_divAsync as divAsync,
+  lt_divide as divide,
+  lt_divideAsync as divideAsync,
   lt_dtypeSize as dtypeSize,
   lt_emptyCache as emptyCache,
+  lt_eq as eq,
+  lt_eqAsync as eqAsync,
+  lt_equal as equal,
+  lt_exp as exp,
+  lt_exp2 as exp2,
+  lt_exp2Async as exp2Async,
+  lt_expAsync as expAsync,
+  lt_expm1 as expm1,
+  lt_expm1Async as expm1Async,
+  lt_fix as fix,
+  lt_fixAsync as fixAsync,
   lt_float as float,
   lt_float16 as float16,
   lt_float32 as float32,
   lt_float64 as float64,
+  lt_floatPower as floatPower,
+  lt_floatPowerAsync as floatPowerAsync,
+  lt_floor as floor,
+  lt_floorAsync as floorAsync,
+  lt_floorDivide as floorDivide,
+  lt_floorDivideAsync as floorDivideAsync,
+  lt_fmax as fmax,
+  lt_fmaxAsync as fmaxAsync,
+  lt_fmin as fmin,
+  lt_fminAsync as fminAsync,
+  lt_fmod as fmod,
+  lt_fmodAsync as fmodAsync,
+  lt_frac as frac,
+  lt_fracAsync as fracAsync,
+  lt_ge as ge,
+  lt_geAsync as geAsync,
   lt_generatorNew as generatorNew,
   lt_getDefaultDevice as getDefaultDevice,
   lt_getDefaultDtype as getDefaultDtype,
   lt_getNumThreads as getNumThreads,
+  lt_greater as greater,
+  lt_greaterAsync as greaterAsync,
+  lt_greaterEqual as greaterEqual,
+  lt_greaterEqualAsync as greaterEqualAsync,
+  lt_gt as gt,
+  lt_gtAsync as gtAsync,
+  lt_hypot as hypot,
+  lt_hypotAsync as hypotAsync,
+  lt_imag as imag,
+  lt_imagAsync as imagAsync,
   lt_int16 as int16,
   lt_int32 as int32,
   lt_int64 as int64,
   lt_int8 as int8,
   lt_isReadOnly as isReadOnly,
   lt_isTensor as isTensor,
+  lt_isclose as isclose,
+  lt_iscloseAsync as iscloseAsync,
+  lt_isfinite as isfinite,
+  lt_isfiniteAsync as isfiniteAsync,
+  lt_isinf as isinf,
+  lt_isinfAsync as isinfAsync,
+  lt_isnan as isnan,
+  lt_isnanAsync as isnanAsync,
+  lt_isneginf as isneginf,
+  lt_isneginfAsync as isneginfAsync,
+  lt_isposinf as isposinf,
+  lt_isposinfAsync as isposinfAsync,
+  lt_isreal as isreal,
+  lt_isrealAsync as isrealAsync,
+  lt_le as le,
+  lt_leAsync as leAsync,
+  lt_lerp as lerp,
+  lt_lerpAsync as lerpAsync,
+  lt_less as less,
+  lt_lessAsync as lessAsync,
+  lt_lessEqual as lessEqual,
+  lt_lessEqualAsync as lessEqualAsync,
   lt_liveHandles as liveHandles,
+  lt_log as log,
+  lt_log10 as log10,
+  lt_log10Async as log10Async,
+  lt_log1p as log1p,
+  lt_log1pAsync as log1pAsync,
+  lt_log2 as log2,
+  lt_log2Async as log2Async,
+  lt_logAsync as logAsync,
+  lt_logicalAnd as logicalAnd,
+  lt_logicalAndAsync as logicalAndAsync,
+  lt_logicalNot as logicalNot,
+  lt_logicalNotAsync as logicalNotAsync,
+  lt_logicalOr as logicalOr,
+  lt_logicalOrAsync as logicalOrAsync,
+  lt_logicalXor as logicalXor,
+  lt_logicalXorAsync as logicalXorAsync,
+  lt_lt as lt,
+  lt_ltAsync as ltAsync,
   lt_manualSeed as manualSeed,
   lt_max as max,
   lt_maxAsync as maxAsync,
+  lt_maximum as maximum,
+  lt_maximumAsync as maximumAsync,
   lt_mean as mean,
   lt_meanAsync as meanAsync,
   lt_memoryStats as memoryStats,
   lt_min as min,
   lt_minAsync as minAsync,
+  lt_minimum as minimum,
+  lt_minimumAsync as minimumAsync,
   lt_mul as mul,
   lt_mulAsync as mulAsync,
   lt_multinomial as multinomial,
   lt_multinomialAsync as multinomialAsync,
+  lt_multiply as multiply,
+  lt_multiplyAsync as multiplyAsync,
   lt_nanmean as nanmean,
   lt_nanmeanAsync as nanmeanAsync,
   lt_nansum as nansum,
   lt_nansumAsync as nansumAsync,
+  lt_ne as ne,
+  lt_neAsync as neAsync,
+  lt_neg as neg,
+  lt_negAsync as negAsync,
+  lt_negative as negative,
+  lt_negativeAsync as negativeAsync,
   lt_norm as norm,
   lt_normAsync as normAsync,
   lt_normal as normal,
   lt_normalAsync as normalAsync,
+  lt_notEqual as notEqual,
+  lt_notEqualAsync as notEqualAsync,
   lt_parseDevice as parseDevice,
   lt_poisson as poisson,
   lt_poissonAsync as poissonAsync,
+  lt_polar as polar,
+  lt_polarAsync as polarAsync,
+  lt_positive as positive,
+  lt_positiveAsync as positiveAsync,
+  lt_pow as pow,
+  lt_powAsync as powAsync,
   lt_preserveFormat as preserveFormat,
   lt_prod as prod,
   lt_prodAsync as prodAsync,
@@ -217,8 +617,26 @@ export {
   lt_randnLikeAsync as randnLikeAsync,
   lt_randperm as randperm,
   lt_randpermAsync as randpermAsync,
+  lt_real as real,
+  lt_realAsync as realAsync,
+  lt_reciprocal as reciprocal,
+  lt_reciprocalAsync as reciprocalAsync,
+  lt_relu as relu,
+  lt_reluAsync as reluAsync,
+  lt_remainder as remainder,
+  lt_remainderAsync as remainderAsync,
   lt_resetPeakMemoryStats as resetPeakMemoryStats,
+  lt_resolveConj as resolveConj,
+  lt_resolveConjAsync as resolveConjAsync,
+  lt_resolveNeg as resolveNeg,
+  lt_resolveNegAsync as resolveNegAsync,
   lt_resultType as resultType,
+  lt_round as round,
+  lt_roundAsync as roundAsync,
+  lt_rsqrt as rsqrt,
+  lt_rsqrtAsync as rsqrtAsync,
+  lt_rsub as rsub,
+  lt_rsubAsync as rsubAsync,
   lt_scalarOperand as scalarOperand,
   lt_scalarOperandAsync as scalarOperandAsync,
   lt_scope as scope,
@@ -226,23 +644,57 @@ export {
   lt_setDefaultDtype as setDefaultDtype,
   lt_setMemoryLimit as setMemoryLimit,
   lt_setNumThreads as setNumThreads,
+  lt_sgn as sgn,
+  lt_sgnAsync as sgnAsync,
+  lt_sigmoid as sigmoid,
+  lt_sigmoidAsync as sigmoidAsync,
+  lt_sign as sign,
+  lt_signAsync as signAsync,
+  lt_signbit as signbit,
+  lt_signbitAsync as signbitAsync,
+  lt_sin as sin,
+  lt_sinAsync as sinAsync,
+  lt_sinh as sinh,
+  lt_sinhAsync as sinhAsync,
   lt_slice as slice,
+  lt_sqrt as sqrt,
+  lt_sqrtAsync as sqrtAsync,
+  lt_square as square,
+  lt_squareAsync as squareAsync,
   lt_std as std,
   lt_stdAsync as stdAsync,
   lt_stdMean as stdMean,
   lt_stdMeanAsync as stdMeanAsync,
   lt_storageNew as storageNew,
   lt_strided as strided,
+  lt_sub as sub,
+  lt_subAsync as subAsync,
+  lt_subtract as subtract,
+  lt_subtractAsync as subtractAsync,
   lt_sum as sum,
   lt_sumAsync as sumAsync,
+  lt_tan as tan,
+  lt_tanAsync as tanAsync,
+  lt_tanh as tanh,
+  lt_tanhAsync as tanhAsync,
   lt_tensor as tensor,
   lt_toString as toString,
+  lt_trueDivide as trueDivide,
+  lt_trueDivideAsync as trueDivideAsync,
+  lt_trunc as trunc,
+  lt_truncAsync as truncAsync,
   lt_uint8 as uint8,
   lt_var as var,
   lt_varAsync as varAsync,
   lt_varMean as varMean,
   lt_varMeanAsync as varMeanAsync,
   lt_version as version,
+  lt_viewAsComplex as viewAsComplex,
+  lt_viewAsComplexAsync as viewAsComplexAsync,
+  lt_viewAsReal as viewAsReal,
+  lt_viewAsRealAsync as viewAsRealAsync,
+  lt_where as where,
+  lt_whereAsync as whereAsync,
   lt_zeros as zeros,
   lt_zerosAsync as zerosAsync,
 };

@@ -21,6 +21,56 @@ static const lt_operator overloads_add[] = {
     {"add", arguments_add, results_add, 3, 2, 1, 1, {{call_add, call_add_scalar}, {call_add_, call_add_scalar_}, {call_add_out, call_add_scalar_out}}},
 };
 
+static tensor_status call_sub(const lt_value *a, lt_value *r) { return tensor_sub(a[0].tensor, a[1].tensor, a[2].scalar, &r[0].tensor); }
+static tensor_status call_sub_scalar(const lt_value *a, lt_value *r) { return tensor_sub_scalar(a[0].tensor, a[1].scalar, a[2].scalar, &r[0].tensor); }
+static tensor_status call_sub_(const lt_value *a, lt_value *r) { (void)r; return tensor_sub_(a[0].tensor, a[1].tensor, a[2].scalar); }
+static tensor_status call_sub_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_sub_scalar_(a[0].tensor, a[1].scalar, a[2].scalar); }
+static tensor_status call_sub_out(const lt_value *a, lt_value *r) { return tensor_sub_out(a[0].tensor, a[1].tensor, a[2].scalar, r[0].tensor); }
+static tensor_status call_sub_scalar_out(const lt_value *a, lt_value *r) { return tensor_sub_scalar_out(a[0].tensor, a[1].scalar, a[2].scalar, r[0].tensor); }
+static const lt_argument arguments_sub[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+};
+static const lt_argument results_sub[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sub[] = {
+    {"sub", arguments_sub, results_sub, 3, 2, 1, 1, {{call_sub, call_sub_scalar}, {call_sub_, call_sub_scalar_}, {call_sub_out, call_sub_scalar_out}}},
+};
+
+static tensor_status call_subtract(const lt_value *a, lt_value *r) { return tensor_subtract(a[0].tensor, a[1].tensor, a[2].scalar, &r[0].tensor); }
+static tensor_status call_subtract_scalar(const lt_value *a, lt_value *r) { return tensor_subtract_scalar(a[0].tensor, a[1].scalar, a[2].scalar, &r[0].tensor); }
+static tensor_status call_subtract_(const lt_value *a, lt_value *r) { (void)r; return tensor_subtract_(a[0].tensor, a[1].tensor, a[2].scalar); }
+static tensor_status call_subtract_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_subtract_scalar_(a[0].tensor, a[1].scalar, a[2].scalar); }
+static tensor_status call_subtract_out(const lt_value *a, lt_value *r) { return tensor_subtract_out(a[0].tensor, a[1].tensor, a[2].scalar, r[0].tensor); }
+static tensor_status call_subtract_scalar_out(const lt_value *a, lt_value *r) { return tensor_subtract_scalar_out(a[0].tensor, a[1].scalar, a[2].scalar, r[0].tensor); }
+static const lt_argument arguments_subtract[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+};
+static const lt_argument results_subtract[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_subtract[] = {
+    {"subtract", arguments_subtract, results_subtract, 3, 2, 1, 1, {{call_subtract, call_subtract_scalar}, {call_subtract_, call_subtract_scalar_}, {call_subtract_out, call_subtract_scalar_out}}},
+};
+
+static tensor_status call_rsub(const lt_value *a, lt_value *r) { return tensor_rsub(a[0].tensor, a[1].tensor, a[2].scalar, &r[0].tensor); }
+static tensor_status call_rsub_scalar(const lt_value *a, lt_value *r) { return tensor_rsub_scalar(a[0].tensor, a[1].scalar, a[2].scalar, &r[0].tensor); }
+static const lt_argument arguments_rsub[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+};
+static const lt_argument results_rsub[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_rsub[] = {
+    {"rsub", arguments_rsub, results_rsub, 3, 2, 1, 1, {{call_rsub, call_rsub_scalar}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_mul(const lt_value *a, lt_value *r) { return tensor_mul(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_mul_scalar(const lt_value *a, lt_value *r) { return tensor_mul_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
 static tensor_status call_mul_(const lt_value *a, lt_value *r) { (void)r; return tensor_mul_(a[0].tensor, a[1].tensor); }
@@ -38,6 +88,780 @@ static const lt_operator overloads_mul[] = {
     {"mul", arguments_mul, results_mul, 2, 2, 1, 1, {{call_mul, call_mul_scalar}, {call_mul_, call_mul_scalar_}, {call_mul_out, call_mul_scalar_out}}},
 };
 
+static tensor_status call_multiply(const lt_value *a, lt_value *r) { return tensor_multiply(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_multiply_scalar(const lt_value *a, lt_value *r) { return tensor_multiply_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_multiply_(const lt_value *a, lt_value *r) { (void)r; return tensor_multiply_(a[0].tensor, a[1].tensor); }
+static tensor_status call_multiply_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_multiply_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_multiply_out(const lt_value *a, lt_value *r) { return tensor_multiply_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_multiply_scalar_out(const lt_value *a, lt_value *r) { return tensor_multiply_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_multiply[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_multiply[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_multiply[] = {
+    {"multiply", arguments_multiply, results_multiply, 2, 2, 1, 1, {{call_multiply, call_multiply_scalar}, {call_multiply_, call_multiply_scalar_}, {call_multiply_out, call_multiply_scalar_out}}},
+};
+
+static tensor_status call_div(const lt_value *a, lt_value *r) { return tensor_div(a[0].tensor, a[1].tensor, a[2].text, &r[0].tensor); }
+static tensor_status call_div_scalar(const lt_value *a, lt_value *r) { return tensor_div_scalar(a[0].tensor, a[1].scalar, a[2].text, &r[0].tensor); }
+static tensor_status call_div_(const lt_value *a, lt_value *r) { (void)r; return tensor_div_(a[0].tensor, a[1].tensor, a[2].text); }
+static tensor_status call_div_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_div_scalar_(a[0].tensor, a[1].scalar, a[2].text); }
+static tensor_status call_div_out(const lt_value *a, lt_value *r) { return tensor_div_out(a[0].tensor, a[1].tensor, a[2].text, r[0].tensor); }
+static tensor_status call_div_scalar_out(const lt_value *a, lt_value *r) { return tensor_div_scalar_out(a[0].tensor, a[1].scalar, a[2].text, r[0].tensor); }
+static const lt_argument arguments_div[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+    {"roundingMode", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_div[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_div[] = {
+    {"div", arguments_div, results_div, 3, 2, 1, 1, {{call_div, call_div_scalar}, {call_div_, call_div_scalar_}, {call_div_out, call_div_scalar_out}}},
+};
+
+static tensor_status call_divide(const lt_value *a, lt_value *r) { return tensor_divide(a[0].tensor, a[1].tensor, a[2].text, &r[0].tensor); }
+static tensor_status call_divide_scalar(const lt_value *a, lt_value *r) { return tensor_divide_scalar(a[0].tensor, a[1].scalar, a[2].text, &r[0].tensor); }
+static tensor_status call_divide_(const lt_value *a, lt_value *r) { (void)r; return tensor_divide_(a[0].tensor, a[1].tensor, a[2].text); }
+static tensor_status call_divide_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_divide_scalar_(a[0].tensor, a[1].scalar, a[2].text); }
+static tensor_status call_divide_out(const lt_value *a, lt_value *r) { return tensor_divide_out(a[0].tensor, a[1].tensor, a[2].text, r[0].tensor); }
+static tensor_status call_divide_scalar_out(const lt_value *a, lt_value *r) { return tensor_divide_scalar_out(a[0].tensor, a[1].scalar, a[2].text, r[0].tensor); }
+static const lt_argument arguments_divide[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+    {"roundingMode", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_divide[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_divide[] = {
+    {"divide", arguments_divide, results_divide, 3, 2, 1, 1, {{call_divide, call_divide_scalar}, {call_divide_, call_divide_scalar_}, {call_divide_out, call_divide_scalar_out}}},
+};
+
+static tensor_status call_true_divide(const lt_value *a, lt_value *r) { return tensor_true_divide(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_true_divide_scalar(const lt_value *a, lt_value *r) { return tensor_true_divide_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_true_divide_(const lt_value *a, lt_value *r) { (void)r; return tensor_true_divide_(a[0].tensor, a[1].tensor); }
+static tensor_status call_true_divide_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_true_divide_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_true_divide_out(const lt_value *a, lt_value *r) { return tensor_true_divide_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_true_divide_scalar_out(const lt_value *a, lt_value *r) { return tensor_true_divide_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_true_divide[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_true_divide[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_true_divide[] = {
+    {"trueDivide", arguments_true_divide, results_true_divide, 2, 2, 1, 1, {{call_true_divide, call_true_divide_scalar}, {call_true_divide_, call_true_divide_scalar_}, {call_true_divide_out, call_true_divide_scalar_out}}},
+};
+
+static tensor_status call_floor_divide(const lt_value *a, lt_value *r) { return tensor_floor_divide(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_floor_divide_scalar(const lt_value *a, lt_value *r) { return tensor_floor_divide_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_floor_divide_(const lt_value *a, lt_value *r) { (void)r; return tensor_floor_divide_(a[0].tensor, a[1].tensor); }
+static tensor_status call_floor_divide_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_floor_divide_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_floor_divide_out(const lt_value *a, lt_value *r) { return tensor_floor_divide_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_floor_divide_scalar_out(const lt_value *a, lt_value *r) { return tensor_floor_divide_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_floor_divide[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_floor_divide[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_floor_divide[] = {
+    {"floorDivide", arguments_floor_divide, results_floor_divide, 2, 2, 1, 1, {{call_floor_divide, call_floor_divide_scalar}, {call_floor_divide_, call_floor_divide_scalar_}, {call_floor_divide_out, call_floor_divide_scalar_out}}},
+};
+
+static tensor_status call_remainder(const lt_value *a, lt_value *r) { return tensor_remainder(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_remainder_scalar(const lt_value *a, lt_value *r) { return tensor_remainder_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_remainder_(const lt_value *a, lt_value *r) { (void)r; return tensor_remainder_(a[0].tensor, a[1].tensor); }
+static tensor_status call_remainder_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_remainder_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_remainder_out(const lt_value *a, lt_value *r) { return tensor_remainder_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_remainder_scalar_out(const lt_value *a, lt_value *r) { return tensor_remainder_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_remainder[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_remainder[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_remainder[] = {
+    {"remainder", arguments_remainder, results_remainder, 2, 2, 1, 1, {{call_remainder, call_remainder_scalar}, {call_remainder_, call_remainder_scalar_}, {call_remainder_out, call_remainder_scalar_out}}},
+};
+
+static tensor_status call_fmod(const lt_value *a, lt_value *r) { return tensor_fmod(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_fmod_scalar(const lt_value *a, lt_value *r) { return tensor_fmod_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_fmod_(const lt_value *a, lt_value *r) { (void)r; return tensor_fmod_(a[0].tensor, a[1].tensor); }
+static tensor_status call_fmod_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_fmod_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_fmod_out(const lt_value *a, lt_value *r) { return tensor_fmod_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_fmod_scalar_out(const lt_value *a, lt_value *r) { return tensor_fmod_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_fmod[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_fmod[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fmod[] = {
+    {"fmod", arguments_fmod, results_fmod, 2, 2, 1, 1, {{call_fmod, call_fmod_scalar}, {call_fmod_, call_fmod_scalar_}, {call_fmod_out, call_fmod_scalar_out}}},
+};
+
+static tensor_status call_pow(const lt_value *a, lt_value *r) { return tensor_pow(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_pow_scalar(const lt_value *a, lt_value *r) { return tensor_pow_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_pow_(const lt_value *a, lt_value *r) { (void)r; return tensor_pow_(a[0].tensor, a[1].tensor); }
+static tensor_status call_pow_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_pow_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_pow_out(const lt_value *a, lt_value *r) { return tensor_pow_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_pow_scalar_out(const lt_value *a, lt_value *r) { return tensor_pow_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_pow[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"exponent", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_pow[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_pow[] = {
+    {"pow", arguments_pow, results_pow, 2, 2, 1, 1, {{call_pow, call_pow_scalar}, {call_pow_, call_pow_scalar_}, {call_pow_out, call_pow_scalar_out}}},
+};
+
+static tensor_status call_float_power(const lt_value *a, lt_value *r) { return tensor_float_power(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_float_power_scalar(const lt_value *a, lt_value *r) { return tensor_float_power_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_float_power_(const lt_value *a, lt_value *r) { (void)r; return tensor_float_power_(a[0].tensor, a[1].tensor); }
+static tensor_status call_float_power_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_float_power_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_float_power_out(const lt_value *a, lt_value *r) { return tensor_float_power_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_float_power_scalar_out(const lt_value *a, lt_value *r) { return tensor_float_power_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_float_power[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"exponent", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_float_power[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_float_power[] = {
+    {"floatPower", arguments_float_power, results_float_power, 2, 2, 1, 1, {{call_float_power, call_float_power_scalar}, {call_float_power_, call_float_power_scalar_}, {call_float_power_out, call_float_power_scalar_out}}},
+};
+
+static tensor_status call_neg(const lt_value *a, lt_value *r) { return tensor_neg(a[0].tensor, &r[0].tensor); }
+static tensor_status call_neg_(const lt_value *a, lt_value *r) { (void)r; return tensor_neg_(a[0].tensor); }
+static tensor_status call_neg_out(const lt_value *a, lt_value *r) { return tensor_neg_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_neg[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_neg[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_neg[] = {
+    {"neg", arguments_neg, results_neg, 1, 1, 1, -1, {{call_neg, NULL}, {call_neg_, NULL}, {call_neg_out, NULL}}},
+};
+
+static tensor_status call_negative(const lt_value *a, lt_value *r) { return tensor_negative(a[0].tensor, &r[0].tensor); }
+static tensor_status call_negative_(const lt_value *a, lt_value *r) { (void)r; return tensor_negative_(a[0].tensor); }
+static tensor_status call_negative_out(const lt_value *a, lt_value *r) { return tensor_negative_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_negative[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_negative[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_negative[] = {
+    {"negative", arguments_negative, results_negative, 1, 1, 1, -1, {{call_negative, NULL}, {call_negative_, NULL}, {call_negative_out, NULL}}},
+};
+
+static tensor_status call_positive(const lt_value *a, lt_value *r) { return tensor_positive(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_positive[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_positive[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_positive[] = {
+    {"positive", arguments_positive, results_positive, 1, 1, 1, -1, {{call_positive, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_square(const lt_value *a, lt_value *r) { return tensor_square(a[0].tensor, &r[0].tensor); }
+static tensor_status call_square_(const lt_value *a, lt_value *r) { (void)r; return tensor_square_(a[0].tensor); }
+static tensor_status call_square_out(const lt_value *a, lt_value *r) { return tensor_square_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_square[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_square[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_square[] = {
+    {"square", arguments_square, results_square, 1, 1, 1, -1, {{call_square, NULL}, {call_square_, NULL}, {call_square_out, NULL}}},
+};
+
+static tensor_status call_reciprocal(const lt_value *a, lt_value *r) { return tensor_reciprocal(a[0].tensor, &r[0].tensor); }
+static tensor_status call_reciprocal_(const lt_value *a, lt_value *r) { (void)r; return tensor_reciprocal_(a[0].tensor); }
+static tensor_status call_reciprocal_out(const lt_value *a, lt_value *r) { return tensor_reciprocal_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_reciprocal[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_reciprocal[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_reciprocal[] = {
+    {"reciprocal", arguments_reciprocal, results_reciprocal, 1, 1, 1, -1, {{call_reciprocal, NULL}, {call_reciprocal_, NULL}, {call_reciprocal_out, NULL}}},
+};
+
+static tensor_status call_abs(const lt_value *a, lt_value *r) { return tensor_abs(a[0].tensor, &r[0].tensor); }
+static tensor_status call_abs_(const lt_value *a, lt_value *r) { (void)r; return tensor_abs_(a[0].tensor); }
+static tensor_status call_abs_out(const lt_value *a, lt_value *r) { return tensor_abs_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_abs[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_abs[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_abs[] = {
+    {"abs", arguments_abs, results_abs, 1, 1, 1, -1, {{call_abs, NULL}, {call_abs_, NULL}, {call_abs_out, NULL}}},
+};
+
+static tensor_status call_absolute(const lt_value *a, lt_value *r) { return tensor_absolute(a[0].tensor, &r[0].tensor); }
+static tensor_status call_absolute_(const lt_value *a, lt_value *r) { (void)r; return tensor_absolute_(a[0].tensor); }
+static tensor_status call_absolute_out(const lt_value *a, lt_value *r) { return tensor_absolute_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_absolute[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_absolute[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_absolute[] = {
+    {"absolute", arguments_absolute, results_absolute, 1, 1, 1, -1, {{call_absolute, NULL}, {call_absolute_, NULL}, {call_absolute_out, NULL}}},
+};
+
+static tensor_status call_sign(const lt_value *a, lt_value *r) { return tensor_sign(a[0].tensor, &r[0].tensor); }
+static tensor_status call_sign_(const lt_value *a, lt_value *r) { (void)r; return tensor_sign_(a[0].tensor); }
+static tensor_status call_sign_out(const lt_value *a, lt_value *r) { return tensor_sign_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_sign[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_sign[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sign[] = {
+    {"sign", arguments_sign, results_sign, 1, 1, 1, -1, {{call_sign, NULL}, {call_sign_, NULL}, {call_sign_out, NULL}}},
+};
+
+static tensor_status call_sgn(const lt_value *a, lt_value *r) { return tensor_sgn(a[0].tensor, &r[0].tensor); }
+static tensor_status call_sgn_(const lt_value *a, lt_value *r) { (void)r; return tensor_sgn_(a[0].tensor); }
+static tensor_status call_sgn_out(const lt_value *a, lt_value *r) { return tensor_sgn_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_sgn[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_sgn[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sgn[] = {
+    {"sgn", arguments_sgn, results_sgn, 1, 1, 1, -1, {{call_sgn, NULL}, {call_sgn_, NULL}, {call_sgn_out, NULL}}},
+};
+
+static tensor_status call_copysign(const lt_value *a, lt_value *r) { return tensor_copysign(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_copysign_scalar(const lt_value *a, lt_value *r) { return tensor_copysign_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_copysign_(const lt_value *a, lt_value *r) { (void)r; return tensor_copysign_(a[0].tensor, a[1].tensor); }
+static tensor_status call_copysign_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_copysign_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_copysign_out(const lt_value *a, lt_value *r) { return tensor_copysign_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_copysign_scalar_out(const lt_value *a, lt_value *r) { return tensor_copysign_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_copysign[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_copysign[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_copysign[] = {
+    {"copysign", arguments_copysign, results_copysign, 2, 2, 1, 1, {{call_copysign, call_copysign_scalar}, {call_copysign_, call_copysign_scalar_}, {call_copysign_out, call_copysign_scalar_out}}},
+};
+
+static tensor_status call_addcmul(const lt_value *a, lt_value *r) { return tensor_addcmul(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, &r[0].tensor); }
+static tensor_status call_addcmul_(const lt_value *a, lt_value *r) { (void)r; return tensor_addcmul_(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar); }
+static tensor_status call_addcmul_out(const lt_value *a, lt_value *r) { return tensor_addcmul_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, r[0].tensor); }
+static const lt_argument arguments_addcmul[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"tensor1", LT_TENSOR, 0, {0}},
+    {"tensor2", LT_TENSOR, 0, {0}},
+    {"value", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+};
+static const lt_argument results_addcmul[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_addcmul[] = {
+    {"addcmul", arguments_addcmul, results_addcmul, 4, 3, 1, -1, {{call_addcmul, NULL}, {call_addcmul_, NULL}, {call_addcmul_out, NULL}}},
+};
+
+static tensor_status call_addcdiv(const lt_value *a, lt_value *r) { return tensor_addcdiv(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, &r[0].tensor); }
+static tensor_status call_addcdiv_(const lt_value *a, lt_value *r) { (void)r; return tensor_addcdiv_(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar); }
+static tensor_status call_addcdiv_out(const lt_value *a, lt_value *r) { return tensor_addcdiv_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, r[0].tensor); }
+static const lt_argument arguments_addcdiv[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"tensor1", LT_TENSOR, 0, {0}},
+    {"tensor2", LT_TENSOR, 0, {0}},
+    {"value", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+};
+static const lt_argument results_addcdiv[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_addcdiv[] = {
+    {"addcdiv", arguments_addcdiv, results_addcdiv, 4, 3, 1, -1, {{call_addcdiv, NULL}, {call_addcdiv_, NULL}, {call_addcdiv_out, NULL}}},
+};
+
+static tensor_status call_lerp(const lt_value *a, lt_value *r) { return tensor_lerp(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
+static tensor_status call_lerp_scalar(const lt_value *a, lt_value *r) { return tensor_lerp_scalar(a[0].tensor, a[1].tensor, a[2].scalar, &r[0].tensor); }
+static tensor_status call_lerp_(const lt_value *a, lt_value *r) { (void)r; return tensor_lerp_(a[0].tensor, a[1].tensor, a[2].tensor); }
+static tensor_status call_lerp_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_lerp_scalar_(a[0].tensor, a[1].tensor, a[2].scalar); }
+static tensor_status call_lerp_out(const lt_value *a, lt_value *r) { return tensor_lerp_out(a[0].tensor, a[1].tensor, a[2].tensor, r[0].tensor); }
+static tensor_status call_lerp_scalar_out(const lt_value *a, lt_value *r) { return tensor_lerp_scalar_out(a[0].tensor, a[1].tensor, a[2].scalar, r[0].tensor); }
+static const lt_argument arguments_lerp[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"end", LT_TENSOR, 0, {0}},
+    {"weight", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_lerp[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_lerp[] = {
+    {"lerp", arguments_lerp, results_lerp, 3, 3, 1, 2, {{call_lerp, call_lerp_scalar}, {call_lerp_, call_lerp_scalar_}, {call_lerp_out, call_lerp_scalar_out}}},
+};
+
+static tensor_status call_eq(const lt_value *a, lt_value *r) { return tensor_eq(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_eq_scalar(const lt_value *a, lt_value *r) { return tensor_eq_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_eq_(const lt_value *a, lt_value *r) { (void)r; return tensor_eq_(a[0].tensor, a[1].tensor); }
+static tensor_status call_eq_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_eq_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_eq_out(const lt_value *a, lt_value *r) { return tensor_eq_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_eq_scalar_out(const lt_value *a, lt_value *r) { return tensor_eq_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_eq[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_eq[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_eq[] = {
+    {"eq", arguments_eq, results_eq, 2, 2, 1, 1, {{call_eq, call_eq_scalar}, {call_eq_, call_eq_scalar_}, {call_eq_out, call_eq_scalar_out}}},
+};
+
+static tensor_status call_ne(const lt_value *a, lt_value *r) { return tensor_ne(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_ne_scalar(const lt_value *a, lt_value *r) { return tensor_ne_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_ne_(const lt_value *a, lt_value *r) { (void)r; return tensor_ne_(a[0].tensor, a[1].tensor); }
+static tensor_status call_ne_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_ne_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_ne_out(const lt_value *a, lt_value *r) { return tensor_ne_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_ne_scalar_out(const lt_value *a, lt_value *r) { return tensor_ne_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_ne[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_ne[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_ne[] = {
+    {"ne", arguments_ne, results_ne, 2, 2, 1, 1, {{call_ne, call_ne_scalar}, {call_ne_, call_ne_scalar_}, {call_ne_out, call_ne_scalar_out}}},
+};
+
+static tensor_status call_not_equal(const lt_value *a, lt_value *r) { return tensor_not_equal(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_not_equal_scalar(const lt_value *a, lt_value *r) { return tensor_not_equal_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_not_equal_(const lt_value *a, lt_value *r) { (void)r; return tensor_not_equal_(a[0].tensor, a[1].tensor); }
+static tensor_status call_not_equal_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_not_equal_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_not_equal_out(const lt_value *a, lt_value *r) { return tensor_not_equal_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_not_equal_scalar_out(const lt_value *a, lt_value *r) { return tensor_not_equal_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_not_equal[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_not_equal[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_not_equal[] = {
+    {"notEqual", arguments_not_equal, results_not_equal, 2, 2, 1, 1, {{call_not_equal, call_not_equal_scalar}, {call_not_equal_, call_not_equal_scalar_}, {call_not_equal_out, call_not_equal_scalar_out}}},
+};
+
+static tensor_status call_lt(const lt_value *a, lt_value *r) { return tensor_lt(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_lt_scalar(const lt_value *a, lt_value *r) { return tensor_lt_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_lt_(const lt_value *a, lt_value *r) { (void)r; return tensor_lt_(a[0].tensor, a[1].tensor); }
+static tensor_status call_lt_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_lt_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_lt_out(const lt_value *a, lt_value *r) { return tensor_lt_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_lt_scalar_out(const lt_value *a, lt_value *r) { return tensor_lt_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_lt[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_lt[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_lt[] = {
+    {"lt", arguments_lt, results_lt, 2, 2, 1, 1, {{call_lt, call_lt_scalar}, {call_lt_, call_lt_scalar_}, {call_lt_out, call_lt_scalar_out}}},
+};
+
+static tensor_status call_less(const lt_value *a, lt_value *r) { return tensor_less(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_less_scalar(const lt_value *a, lt_value *r) { return tensor_less_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_less_(const lt_value *a, lt_value *r) { (void)r; return tensor_less_(a[0].tensor, a[1].tensor); }
+static tensor_status call_less_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_less_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_less_out(const lt_value *a, lt_value *r) { return tensor_less_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_less_scalar_out(const lt_value *a, lt_value *r) { return tensor_less_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_less[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_less[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_less[] = {
+    {"less", arguments_less, results_less, 2, 2, 1, 1, {{call_less, call_less_scalar}, {call_less_, call_less_scalar_}, {call_less_out, call_less_scalar_out}}},
+};
+
+static tensor_status call_le(const lt_value *a, lt_value *r) { return tensor_le(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_le_scalar(const lt_value *a, lt_value *r) { return tensor_le_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_le_(const lt_value *a, lt_value *r) { (void)r; return tensor_le_(a[0].tensor, a[1].tensor); }
+static tensor_status call_le_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_le_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_le_out(const lt_value *a, lt_value *r) { return tensor_le_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_le_scalar_out(const lt_value *a, lt_value *r) { return tensor_le_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_le[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_le[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_le[] = {
+    {"le", arguments_le, results_le, 2, 2, 1, 1, {{call_le, call_le_scalar}, {call_le_, call_le_scalar_}, {call_le_out, call_le_scalar_out}}},
+};
+
+static tensor_status call_less_equal(const lt_value *a, lt_value *r) { return tensor_less_equal(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_less_equal_scalar(const lt_value *a, lt_value *r) { return tensor_less_equal_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_less_equal_(const lt_value *a, lt_value *r) { (void)r; return tensor_less_equal_(a[0].tensor, a[1].tensor); }
+static tensor_status call_less_equal_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_less_equal_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_less_equal_out(const lt_value *a, lt_value *r) { return tensor_less_equal_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_less_equal_scalar_out(const lt_value *a, lt_value *r) { return tensor_less_equal_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_less_equal[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_less_equal[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_less_equal[] = {
+    {"lessEqual", arguments_less_equal, results_less_equal, 2, 2, 1, 1, {{call_less_equal, call_less_equal_scalar}, {call_less_equal_, call_less_equal_scalar_}, {call_less_equal_out, call_less_equal_scalar_out}}},
+};
+
+static tensor_status call_gt(const lt_value *a, lt_value *r) { return tensor_gt(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_gt_scalar(const lt_value *a, lt_value *r) { return tensor_gt_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_gt_(const lt_value *a, lt_value *r) { (void)r; return tensor_gt_(a[0].tensor, a[1].tensor); }
+static tensor_status call_gt_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_gt_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_gt_out(const lt_value *a, lt_value *r) { return tensor_gt_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_gt_scalar_out(const lt_value *a, lt_value *r) { return tensor_gt_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_gt[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_gt[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_gt[] = {
+    {"gt", arguments_gt, results_gt, 2, 2, 1, 1, {{call_gt, call_gt_scalar}, {call_gt_, call_gt_scalar_}, {call_gt_out, call_gt_scalar_out}}},
+};
+
+static tensor_status call_greater(const lt_value *a, lt_value *r) { return tensor_greater(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_greater_scalar(const lt_value *a, lt_value *r) { return tensor_greater_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_greater_(const lt_value *a, lt_value *r) { (void)r; return tensor_greater_(a[0].tensor, a[1].tensor); }
+static tensor_status call_greater_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_greater_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_greater_out(const lt_value *a, lt_value *r) { return tensor_greater_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_greater_scalar_out(const lt_value *a, lt_value *r) { return tensor_greater_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_greater[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_greater[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_greater[] = {
+    {"greater", arguments_greater, results_greater, 2, 2, 1, 1, {{call_greater, call_greater_scalar}, {call_greater_, call_greater_scalar_}, {call_greater_out, call_greater_scalar_out}}},
+};
+
+static tensor_status call_ge(const lt_value *a, lt_value *r) { return tensor_ge(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_ge_scalar(const lt_value *a, lt_value *r) { return tensor_ge_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_ge_(const lt_value *a, lt_value *r) { (void)r; return tensor_ge_(a[0].tensor, a[1].tensor); }
+static tensor_status call_ge_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_ge_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_ge_out(const lt_value *a, lt_value *r) { return tensor_ge_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_ge_scalar_out(const lt_value *a, lt_value *r) { return tensor_ge_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_ge[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_ge[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_ge[] = {
+    {"ge", arguments_ge, results_ge, 2, 2, 1, 1, {{call_ge, call_ge_scalar}, {call_ge_, call_ge_scalar_}, {call_ge_out, call_ge_scalar_out}}},
+};
+
+static tensor_status call_greater_equal(const lt_value *a, lt_value *r) { return tensor_greater_equal(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_greater_equal_scalar(const lt_value *a, lt_value *r) { return tensor_greater_equal_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_greater_equal_(const lt_value *a, lt_value *r) { (void)r; return tensor_greater_equal_(a[0].tensor, a[1].tensor); }
+static tensor_status call_greater_equal_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_greater_equal_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_greater_equal_out(const lt_value *a, lt_value *r) { return tensor_greater_equal_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_greater_equal_scalar_out(const lt_value *a, lt_value *r) { return tensor_greater_equal_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_greater_equal[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_greater_equal[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_greater_equal[] = {
+    {"greaterEqual", arguments_greater_equal, results_greater_equal, 2, 2, 1, 1, {{call_greater_equal, call_greater_equal_scalar}, {call_greater_equal_, call_greater_equal_scalar_}, {call_greater_equal_out, call_greater_equal_scalar_out}}},
+};
+
+static tensor_status call_equal(const lt_value *a, lt_value *r) { return tensor_equal(a[0].tensor, a[1].tensor, &r[0].b); }
+static const lt_argument arguments_equal[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_equal[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_equal[] = {
+    {"equal", arguments_equal, results_equal, 2, 2, 1, -1, {{call_equal, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_isclose(const lt_value *a, lt_value *r) { return tensor_isclose(a[0].tensor, a[1].tensor, a[2].f, a[3].f, a[4].i, &r[0].tensor); }
+static const lt_argument arguments_isclose[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+    {"rtol", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1e-05}},
+    {"atol", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1e-08}},
+    {"equalNan", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_isclose[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_isclose[] = {
+    {"isclose", arguments_isclose, results_isclose, 5, 5, 1, -1, {{call_isclose, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_allclose(const lt_value *a, lt_value *r) { return tensor_allclose(a[0].tensor, a[1].tensor, a[2].f, a[3].f, a[4].i, &r[0].b); }
+static const lt_argument arguments_allclose[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+    {"rtol", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1e-05}},
+    {"atol", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1e-08}},
+    {"equalNan", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_allclose[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_allclose[] = {
+    {"allclose", arguments_allclose, results_allclose, 5, 5, 1, -1, {{call_allclose, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_isnan(const lt_value *a, lt_value *r) { return tensor_isnan(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_isnan[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_isnan[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_isnan[] = {
+    {"isnan", arguments_isnan, results_isnan, 1, 1, 1, -1, {{call_isnan, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_isinf(const lt_value *a, lt_value *r) { return tensor_isinf(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_isinf[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_isinf[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_isinf[] = {
+    {"isinf", arguments_isinf, results_isinf, 1, 1, 1, -1, {{call_isinf, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_isfinite(const lt_value *a, lt_value *r) { return tensor_isfinite(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_isfinite[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_isfinite[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_isfinite[] = {
+    {"isfinite", arguments_isfinite, results_isfinite, 1, 1, 1, -1, {{call_isfinite, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_isreal(const lt_value *a, lt_value *r) { return tensor_isreal(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_isreal[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_isreal[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_isreal[] = {
+    {"isreal", arguments_isreal, results_isreal, 1, 1, 1, -1, {{call_isreal, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_isposinf(const lt_value *a, lt_value *r) { return tensor_isposinf(a[0].tensor, &r[0].tensor); }
+static tensor_status call_isposinf_out(const lt_value *a, lt_value *r) { return tensor_isposinf_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_isposinf[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_isposinf[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_isposinf[] = {
+    {"isposinf", arguments_isposinf, results_isposinf, 1, 1, 1, -1, {{call_isposinf, NULL}, {NULL, NULL}, {call_isposinf_out, NULL}}},
+};
+
+static tensor_status call_isneginf(const lt_value *a, lt_value *r) { return tensor_isneginf(a[0].tensor, &r[0].tensor); }
+static tensor_status call_isneginf_out(const lt_value *a, lt_value *r) { return tensor_isneginf_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_isneginf[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_isneginf[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_isneginf[] = {
+    {"isneginf", arguments_isneginf, results_isneginf, 1, 1, 1, -1, {{call_isneginf, NULL}, {NULL, NULL}, {call_isneginf_out, NULL}}},
+};
+
+static tensor_status call_signbit(const lt_value *a, lt_value *r) { return tensor_signbit(a[0].tensor, &r[0].tensor); }
+static tensor_status call_signbit_out(const lt_value *a, lt_value *r) { return tensor_signbit_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_signbit[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_signbit[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signbit[] = {
+    {"signbit", arguments_signbit, results_signbit, 1, 1, 1, -1, {{call_signbit, NULL}, {NULL, NULL}, {call_signbit_out, NULL}}},
+};
+
+static tensor_status call_complex_parts(const lt_value *a, lt_value *r) { return tensor_complex_parts(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_complex_parts_out(const lt_value *a, lt_value *r) { return tensor_complex_parts_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_complex_parts[] = {
+    {"real", LT_TENSOR, 0, {0}},
+    {"imag", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_complex_parts[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_complex_parts[] = {
+    {"complex", arguments_complex_parts, results_complex_parts, 2, 2, 1, -1, {{call_complex_parts, NULL}, {NULL, NULL}, {call_complex_parts_out, NULL}}},
+};
+
+static tensor_status call_polar(const lt_value *a, lt_value *r) { return tensor_polar(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_polar_out(const lt_value *a, lt_value *r) { return tensor_polar_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_polar[] = {
+    {"abs", LT_TENSOR, 0, {0}},
+    {"angle", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_polar[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_polar[] = {
+    {"polar", arguments_polar, results_polar, 2, 2, 1, -1, {{call_polar, NULL}, {NULL, NULL}, {call_polar_out, NULL}}},
+};
+
+static tensor_status call_real(const lt_value *a, lt_value *r) { return tensor_real(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_real[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_real[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_real[] = {
+    {"real", arguments_real, results_real, 1, 1, 1, -1, {{call_real, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_imag(const lt_value *a, lt_value *r) { return tensor_imag(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_imag[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_imag[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_imag[] = {
+    {"imag", arguments_imag, results_imag, 1, 1, 1, -1, {{call_imag, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_view_as_real(const lt_value *a, lt_value *r) { return tensor_view_as_real(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_view_as_real[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_view_as_real[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_view_as_real[] = {
+    {"viewAsReal", arguments_view_as_real, results_view_as_real, 1, 1, 1, -1, {{call_view_as_real, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_view_as_complex(const lt_value *a, lt_value *r) { return tensor_view_as_complex(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_view_as_complex[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_view_as_complex[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_view_as_complex[] = {
+    {"viewAsComplex", arguments_view_as_complex, results_view_as_complex, 1, 1, 1, -1, {{call_view_as_complex, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_conj(const lt_value *a, lt_value *r) { return tensor_conj(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_conj[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_conj[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_conj[] = {
+    {"conj", arguments_conj, results_conj, 1, 1, 1, -1, {{call_conj, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_conj_physical(const lt_value *a, lt_value *r) { return tensor_conj_physical(a[0].tensor, &r[0].tensor); }
+static tensor_status call_conj_physical_(const lt_value *a, lt_value *r) { (void)r; return tensor_conj_physical_(a[0].tensor); }
+static tensor_status call_conj_physical_out(const lt_value *a, lt_value *r) { return tensor_conj_physical_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_conj_physical[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_conj_physical[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_conj_physical[] = {
+    {"conjPhysical", arguments_conj_physical, results_conj_physical, 1, 1, 1, -1, {{call_conj_physical, NULL}, {call_conj_physical_, NULL}, {call_conj_physical_out, NULL}}},
+};
+
+static tensor_status call_resolve_conj(const lt_value *a, lt_value *r) { return tensor_resolve_conj(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_resolve_conj[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_resolve_conj[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_resolve_conj[] = {
+    {"resolveConj", arguments_resolve_conj, results_resolve_conj, 1, 1, 1, -1, {{call_resolve_conj, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_resolve_neg(const lt_value *a, lt_value *r) { return tensor_resolve_neg(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_resolve_neg[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_resolve_neg[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_resolve_neg[] = {
+    {"resolveNeg", arguments_resolve_neg, results_resolve_neg, 1, 1, 1, -1, {{call_resolve_neg, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_angle(const lt_value *a, lt_value *r) { return tensor_angle(a[0].tensor, &r[0].tensor); }
+static tensor_status call_angle_out(const lt_value *a, lt_value *r) { return tensor_angle_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_angle[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_angle[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_angle[] = {
+    {"angle", arguments_angle, results_angle, 1, 1, 1, -1, {{call_angle, NULL}, {NULL, NULL}, {call_angle_out, NULL}}},
+};
+
 static tensor_status call_zeros(const lt_value *a, lt_value *r) { return tensor_zeros(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, &r[0].tensor); }
 static tensor_status call_zeros_out(const lt_value *a, lt_value *r) { return tensor_zeros_out(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, r[0].tensor); }
 static const lt_argument arguments_zeros[] = {
@@ -51,6 +875,565 @@ static const lt_argument results_zeros[] = {
 };
 static const lt_operator overloads_zeros[] = {
     {"zeros", arguments_zeros, results_zeros, 4, 1, 1, -1, {{call_zeros, NULL}, {NULL, NULL}, {call_zeros_out, NULL}}},
+};
+
+static tensor_status call_sqrt(const lt_value *a, lt_value *r) { return tensor_sqrt(a[0].tensor, &r[0].tensor); }
+static tensor_status call_sqrt_(const lt_value *a, lt_value *r) { (void)r; return tensor_sqrt_(a[0].tensor); }
+static tensor_status call_sqrt_out(const lt_value *a, lt_value *r) { return tensor_sqrt_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_sqrt[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_sqrt[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sqrt[] = {
+    {"sqrt", arguments_sqrt, results_sqrt, 1, 1, 1, -1, {{call_sqrt, NULL}, {call_sqrt_, NULL}, {call_sqrt_out, NULL}}},
+};
+
+static tensor_status call_rsqrt(const lt_value *a, lt_value *r) { return tensor_rsqrt(a[0].tensor, &r[0].tensor); }
+static tensor_status call_rsqrt_(const lt_value *a, lt_value *r) { (void)r; return tensor_rsqrt_(a[0].tensor); }
+static tensor_status call_rsqrt_out(const lt_value *a, lt_value *r) { return tensor_rsqrt_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_rsqrt[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_rsqrt[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_rsqrt[] = {
+    {"rsqrt", arguments_rsqrt, results_rsqrt, 1, 1, 1, -1, {{call_rsqrt, NULL}, {call_rsqrt_, NULL}, {call_rsqrt_out, NULL}}},
+};
+
+static tensor_status call_exp(const lt_value *a, lt_value *r) { return tensor_exp(a[0].tensor, &r[0].tensor); }
+static tensor_status call_exp_(const lt_value *a, lt_value *r) { (void)r; return tensor_exp_(a[0].tensor); }
+static tensor_status call_exp_out(const lt_value *a, lt_value *r) { return tensor_exp_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_exp[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_exp[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_exp[] = {
+    {"exp", arguments_exp, results_exp, 1, 1, 1, -1, {{call_exp, NULL}, {call_exp_, NULL}, {call_exp_out, NULL}}},
+};
+
+static tensor_status call_exp2(const lt_value *a, lt_value *r) { return tensor_exp2(a[0].tensor, &r[0].tensor); }
+static tensor_status call_exp2_(const lt_value *a, lt_value *r) { (void)r; return tensor_exp2_(a[0].tensor); }
+static tensor_status call_exp2_out(const lt_value *a, lt_value *r) { return tensor_exp2_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_exp2[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_exp2[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_exp2[] = {
+    {"exp2", arguments_exp2, results_exp2, 1, 1, 1, -1, {{call_exp2, NULL}, {call_exp2_, NULL}, {call_exp2_out, NULL}}},
+};
+
+static tensor_status call_expm1(const lt_value *a, lt_value *r) { return tensor_expm1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_expm1_(const lt_value *a, lt_value *r) { (void)r; return tensor_expm1_(a[0].tensor); }
+static tensor_status call_expm1_out(const lt_value *a, lt_value *r) { return tensor_expm1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_expm1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_expm1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_expm1[] = {
+    {"expm1", arguments_expm1, results_expm1, 1, 1, 1, -1, {{call_expm1, NULL}, {call_expm1_, NULL}, {call_expm1_out, NULL}}},
+};
+
+static tensor_status call_log(const lt_value *a, lt_value *r) { return tensor_log(a[0].tensor, &r[0].tensor); }
+static tensor_status call_log_(const lt_value *a, lt_value *r) { (void)r; return tensor_log_(a[0].tensor); }
+static tensor_status call_log_out(const lt_value *a, lt_value *r) { return tensor_log_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_log[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_log[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_log[] = {
+    {"log", arguments_log, results_log, 1, 1, 1, -1, {{call_log, NULL}, {call_log_, NULL}, {call_log_out, NULL}}},
+};
+
+static tensor_status call_log2(const lt_value *a, lt_value *r) { return tensor_log2(a[0].tensor, &r[0].tensor); }
+static tensor_status call_log2_(const lt_value *a, lt_value *r) { (void)r; return tensor_log2_(a[0].tensor); }
+static tensor_status call_log2_out(const lt_value *a, lt_value *r) { return tensor_log2_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_log2[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_log2[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_log2[] = {
+    {"log2", arguments_log2, results_log2, 1, 1, 1, -1, {{call_log2, NULL}, {call_log2_, NULL}, {call_log2_out, NULL}}},
+};
+
+static tensor_status call_log10(const lt_value *a, lt_value *r) { return tensor_log10(a[0].tensor, &r[0].tensor); }
+static tensor_status call_log10_(const lt_value *a, lt_value *r) { (void)r; return tensor_log10_(a[0].tensor); }
+static tensor_status call_log10_out(const lt_value *a, lt_value *r) { return tensor_log10_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_log10[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_log10[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_log10[] = {
+    {"log10", arguments_log10, results_log10, 1, 1, 1, -1, {{call_log10, NULL}, {call_log10_, NULL}, {call_log10_out, NULL}}},
+};
+
+static tensor_status call_log1p(const lt_value *a, lt_value *r) { return tensor_log1p(a[0].tensor, &r[0].tensor); }
+static tensor_status call_log1p_(const lt_value *a, lt_value *r) { (void)r; return tensor_log1p_(a[0].tensor); }
+static tensor_status call_log1p_out(const lt_value *a, lt_value *r) { return tensor_log1p_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_log1p[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_log1p[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_log1p[] = {
+    {"log1p", arguments_log1p, results_log1p, 1, 1, 1, -1, {{call_log1p, NULL}, {call_log1p_, NULL}, {call_log1p_out, NULL}}},
+};
+
+static tensor_status call_sin(const lt_value *a, lt_value *r) { return tensor_sin(a[0].tensor, &r[0].tensor); }
+static tensor_status call_sin_(const lt_value *a, lt_value *r) { (void)r; return tensor_sin_(a[0].tensor); }
+static tensor_status call_sin_out(const lt_value *a, lt_value *r) { return tensor_sin_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_sin[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_sin[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sin[] = {
+    {"sin", arguments_sin, results_sin, 1, 1, 1, -1, {{call_sin, NULL}, {call_sin_, NULL}, {call_sin_out, NULL}}},
+};
+
+static tensor_status call_cos(const lt_value *a, lt_value *r) { return tensor_cos(a[0].tensor, &r[0].tensor); }
+static tensor_status call_cos_(const lt_value *a, lt_value *r) { (void)r; return tensor_cos_(a[0].tensor); }
+static tensor_status call_cos_out(const lt_value *a, lt_value *r) { return tensor_cos_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_cos[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_cos[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cos[] = {
+    {"cos", arguments_cos, results_cos, 1, 1, 1, -1, {{call_cos, NULL}, {call_cos_, NULL}, {call_cos_out, NULL}}},
+};
+
+static tensor_status call_tan(const lt_value *a, lt_value *r) { return tensor_tan(a[0].tensor, &r[0].tensor); }
+static tensor_status call_tan_(const lt_value *a, lt_value *r) { (void)r; return tensor_tan_(a[0].tensor); }
+static tensor_status call_tan_out(const lt_value *a, lt_value *r) { return tensor_tan_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_tan[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_tan[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_tan[] = {
+    {"tan", arguments_tan, results_tan, 1, 1, 1, -1, {{call_tan, NULL}, {call_tan_, NULL}, {call_tan_out, NULL}}},
+};
+
+static tensor_status call_asin(const lt_value *a, lt_value *r) { return tensor_asin(a[0].tensor, &r[0].tensor); }
+static tensor_status call_asin_(const lt_value *a, lt_value *r) { (void)r; return tensor_asin_(a[0].tensor); }
+static tensor_status call_asin_out(const lt_value *a, lt_value *r) { return tensor_asin_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_asin[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_asin[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_asin[] = {
+    {"asin", arguments_asin, results_asin, 1, 1, 1, -1, {{call_asin, NULL}, {call_asin_, NULL}, {call_asin_out, NULL}}},
+};
+
+static tensor_status call_arcsin(const lt_value *a, lt_value *r) { return tensor_arcsin(a[0].tensor, &r[0].tensor); }
+static tensor_status call_arcsin_(const lt_value *a, lt_value *r) { (void)r; return tensor_arcsin_(a[0].tensor); }
+static tensor_status call_arcsin_out(const lt_value *a, lt_value *r) { return tensor_arcsin_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_arcsin[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_arcsin[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_arcsin[] = {
+    {"arcsin", arguments_arcsin, results_arcsin, 1, 1, 1, -1, {{call_arcsin, NULL}, {call_arcsin_, NULL}, {call_arcsin_out, NULL}}},
+};
+
+static tensor_status call_acos(const lt_value *a, lt_value *r) { return tensor_acos(a[0].tensor, &r[0].tensor); }
+static tensor_status call_acos_(const lt_value *a, lt_value *r) { (void)r; return tensor_acos_(a[0].tensor); }
+static tensor_status call_acos_out(const lt_value *a, lt_value *r) { return tensor_acos_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_acos[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_acos[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_acos[] = {
+    {"acos", arguments_acos, results_acos, 1, 1, 1, -1, {{call_acos, NULL}, {call_acos_, NULL}, {call_acos_out, NULL}}},
+};
+
+static tensor_status call_arccos(const lt_value *a, lt_value *r) { return tensor_arccos(a[0].tensor, &r[0].tensor); }
+static tensor_status call_arccos_(const lt_value *a, lt_value *r) { (void)r; return tensor_arccos_(a[0].tensor); }
+static tensor_status call_arccos_out(const lt_value *a, lt_value *r) { return tensor_arccos_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_arccos[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_arccos[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_arccos[] = {
+    {"arccos", arguments_arccos, results_arccos, 1, 1, 1, -1, {{call_arccos, NULL}, {call_arccos_, NULL}, {call_arccos_out, NULL}}},
+};
+
+static tensor_status call_atan(const lt_value *a, lt_value *r) { return tensor_atan(a[0].tensor, &r[0].tensor); }
+static tensor_status call_atan_(const lt_value *a, lt_value *r) { (void)r; return tensor_atan_(a[0].tensor); }
+static tensor_status call_atan_out(const lt_value *a, lt_value *r) { return tensor_atan_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_atan[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_atan[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_atan[] = {
+    {"atan", arguments_atan, results_atan, 1, 1, 1, -1, {{call_atan, NULL}, {call_atan_, NULL}, {call_atan_out, NULL}}},
+};
+
+static tensor_status call_arctan(const lt_value *a, lt_value *r) { return tensor_arctan(a[0].tensor, &r[0].tensor); }
+static tensor_status call_arctan_(const lt_value *a, lt_value *r) { (void)r; return tensor_arctan_(a[0].tensor); }
+static tensor_status call_arctan_out(const lt_value *a, lt_value *r) { return tensor_arctan_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_arctan[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_arctan[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_arctan[] = {
+    {"arctan", arguments_arctan, results_arctan, 1, 1, 1, -1, {{call_arctan, NULL}, {call_arctan_, NULL}, {call_arctan_out, NULL}}},
+};
+
+static tensor_status call_sinh(const lt_value *a, lt_value *r) { return tensor_sinh(a[0].tensor, &r[0].tensor); }
+static tensor_status call_sinh_(const lt_value *a, lt_value *r) { (void)r; return tensor_sinh_(a[0].tensor); }
+static tensor_status call_sinh_out(const lt_value *a, lt_value *r) { return tensor_sinh_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_sinh[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_sinh[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sinh[] = {
+    {"sinh", arguments_sinh, results_sinh, 1, 1, 1, -1, {{call_sinh, NULL}, {call_sinh_, NULL}, {call_sinh_out, NULL}}},
+};
+
+static tensor_status call_cosh(const lt_value *a, lt_value *r) { return tensor_cosh(a[0].tensor, &r[0].tensor); }
+static tensor_status call_cosh_(const lt_value *a, lt_value *r) { (void)r; return tensor_cosh_(a[0].tensor); }
+static tensor_status call_cosh_out(const lt_value *a, lt_value *r) { return tensor_cosh_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_cosh[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_cosh[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cosh[] = {
+    {"cosh", arguments_cosh, results_cosh, 1, 1, 1, -1, {{call_cosh, NULL}, {call_cosh_, NULL}, {call_cosh_out, NULL}}},
+};
+
+static tensor_status call_tanh(const lt_value *a, lt_value *r) { return tensor_tanh(a[0].tensor, &r[0].tensor); }
+static tensor_status call_tanh_(const lt_value *a, lt_value *r) { (void)r; return tensor_tanh_(a[0].tensor); }
+static tensor_status call_tanh_out(const lt_value *a, lt_value *r) { return tensor_tanh_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_tanh[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_tanh[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_tanh[] = {
+    {"tanh", arguments_tanh, results_tanh, 1, 1, 1, -1, {{call_tanh, NULL}, {call_tanh_, NULL}, {call_tanh_out, NULL}}},
+};
+
+static tensor_status call_asinh(const lt_value *a, lt_value *r) { return tensor_asinh(a[0].tensor, &r[0].tensor); }
+static tensor_status call_asinh_(const lt_value *a, lt_value *r) { (void)r; return tensor_asinh_(a[0].tensor); }
+static tensor_status call_asinh_out(const lt_value *a, lt_value *r) { return tensor_asinh_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_asinh[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_asinh[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_asinh[] = {
+    {"asinh", arguments_asinh, results_asinh, 1, 1, 1, -1, {{call_asinh, NULL}, {call_asinh_, NULL}, {call_asinh_out, NULL}}},
+};
+
+static tensor_status call_arcsinh(const lt_value *a, lt_value *r) { return tensor_arcsinh(a[0].tensor, &r[0].tensor); }
+static tensor_status call_arcsinh_(const lt_value *a, lt_value *r) { (void)r; return tensor_arcsinh_(a[0].tensor); }
+static tensor_status call_arcsinh_out(const lt_value *a, lt_value *r) { return tensor_arcsinh_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_arcsinh[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_arcsinh[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_arcsinh[] = {
+    {"arcsinh", arguments_arcsinh, results_arcsinh, 1, 1, 1, -1, {{call_arcsinh, NULL}, {call_arcsinh_, NULL}, {call_arcsinh_out, NULL}}},
+};
+
+static tensor_status call_acosh(const lt_value *a, lt_value *r) { return tensor_acosh(a[0].tensor, &r[0].tensor); }
+static tensor_status call_acosh_(const lt_value *a, lt_value *r) { (void)r; return tensor_acosh_(a[0].tensor); }
+static tensor_status call_acosh_out(const lt_value *a, lt_value *r) { return tensor_acosh_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_acosh[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_acosh[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_acosh[] = {
+    {"acosh", arguments_acosh, results_acosh, 1, 1, 1, -1, {{call_acosh, NULL}, {call_acosh_, NULL}, {call_acosh_out, NULL}}},
+};
+
+static tensor_status call_arccosh(const lt_value *a, lt_value *r) { return tensor_arccosh(a[0].tensor, &r[0].tensor); }
+static tensor_status call_arccosh_(const lt_value *a, lt_value *r) { (void)r; return tensor_arccosh_(a[0].tensor); }
+static tensor_status call_arccosh_out(const lt_value *a, lt_value *r) { return tensor_arccosh_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_arccosh[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_arccosh[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_arccosh[] = {
+    {"arccosh", arguments_arccosh, results_arccosh, 1, 1, 1, -1, {{call_arccosh, NULL}, {call_arccosh_, NULL}, {call_arccosh_out, NULL}}},
+};
+
+static tensor_status call_atanh(const lt_value *a, lt_value *r) { return tensor_atanh(a[0].tensor, &r[0].tensor); }
+static tensor_status call_atanh_(const lt_value *a, lt_value *r) { (void)r; return tensor_atanh_(a[0].tensor); }
+static tensor_status call_atanh_out(const lt_value *a, lt_value *r) { return tensor_atanh_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_atanh[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_atanh[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_atanh[] = {
+    {"atanh", arguments_atanh, results_atanh, 1, 1, 1, -1, {{call_atanh, NULL}, {call_atanh_, NULL}, {call_atanh_out, NULL}}},
+};
+
+static tensor_status call_arctanh(const lt_value *a, lt_value *r) { return tensor_arctanh(a[0].tensor, &r[0].tensor); }
+static tensor_status call_arctanh_(const lt_value *a, lt_value *r) { (void)r; return tensor_arctanh_(a[0].tensor); }
+static tensor_status call_arctanh_out(const lt_value *a, lt_value *r) { return tensor_arctanh_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_arctanh[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_arctanh[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_arctanh[] = {
+    {"arctanh", arguments_arctanh, results_arctanh, 1, 1, 1, -1, {{call_arctanh, NULL}, {call_arctanh_, NULL}, {call_arctanh_out, NULL}}},
+};
+
+static tensor_status call_sigmoid(const lt_value *a, lt_value *r) { return tensor_sigmoid(a[0].tensor, &r[0].tensor); }
+static tensor_status call_sigmoid_(const lt_value *a, lt_value *r) { (void)r; return tensor_sigmoid_(a[0].tensor); }
+static tensor_status call_sigmoid_out(const lt_value *a, lt_value *r) { return tensor_sigmoid_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_sigmoid[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_sigmoid[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sigmoid[] = {
+    {"sigmoid", arguments_sigmoid, results_sigmoid, 1, 1, 1, -1, {{call_sigmoid, NULL}, {call_sigmoid_, NULL}, {call_sigmoid_out, NULL}}},
+};
+
+static tensor_status call_atan2(const lt_value *a, lt_value *r) { return tensor_atan2(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_atan2_(const lt_value *a, lt_value *r) { (void)r; return tensor_atan2_(a[0].tensor, a[1].tensor); }
+static tensor_status call_atan2_out(const lt_value *a, lt_value *r) { return tensor_atan2_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_atan2[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_atan2[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_atan2[] = {
+    {"atan2", arguments_atan2, results_atan2, 2, 2, 1, -1, {{call_atan2, NULL}, {call_atan2_, NULL}, {call_atan2_out, NULL}}},
+};
+
+static tensor_status call_arctan2(const lt_value *a, lt_value *r) { return tensor_arctan2(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_arctan2_(const lt_value *a, lt_value *r) { (void)r; return tensor_arctan2_(a[0].tensor, a[1].tensor); }
+static tensor_status call_arctan2_out(const lt_value *a, lt_value *r) { return tensor_arctan2_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_arctan2[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_arctan2[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_arctan2[] = {
+    {"arctan2", arguments_arctan2, results_arctan2, 2, 2, 1, -1, {{call_arctan2, NULL}, {call_arctan2_, NULL}, {call_arctan2_out, NULL}}},
+};
+
+static tensor_status call_hypot(const lt_value *a, lt_value *r) { return tensor_hypot(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_hypot_(const lt_value *a, lt_value *r) { (void)r; return tensor_hypot_(a[0].tensor, a[1].tensor); }
+static tensor_status call_hypot_out(const lt_value *a, lt_value *r) { return tensor_hypot_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_hypot[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_hypot[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_hypot[] = {
+    {"hypot", arguments_hypot, results_hypot, 2, 2, 1, -1, {{call_hypot, NULL}, {call_hypot_, NULL}, {call_hypot_out, NULL}}},
+};
+
+static tensor_status call_logical_and(const lt_value *a, lt_value *r) { return tensor_logical_and(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_logical_and_(const lt_value *a, lt_value *r) { (void)r; return tensor_logical_and_(a[0].tensor, a[1].tensor); }
+static tensor_status call_logical_and_out(const lt_value *a, lt_value *r) { return tensor_logical_and_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_logical_and[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_logical_and[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_logical_and[] = {
+    {"logicalAnd", arguments_logical_and, results_logical_and, 2, 2, 1, -1, {{call_logical_and, NULL}, {call_logical_and_, NULL}, {call_logical_and_out, NULL}}},
+};
+
+static tensor_status call_logical_or(const lt_value *a, lt_value *r) { return tensor_logical_or(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_logical_or_(const lt_value *a, lt_value *r) { (void)r; return tensor_logical_or_(a[0].tensor, a[1].tensor); }
+static tensor_status call_logical_or_out(const lt_value *a, lt_value *r) { return tensor_logical_or_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_logical_or[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_logical_or[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_logical_or[] = {
+    {"logicalOr", arguments_logical_or, results_logical_or, 2, 2, 1, -1, {{call_logical_or, NULL}, {call_logical_or_, NULL}, {call_logical_or_out, NULL}}},
+};
+
+static tensor_status call_logical_xor(const lt_value *a, lt_value *r) { return tensor_logical_xor(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_logical_xor_(const lt_value *a, lt_value *r) { (void)r; return tensor_logical_xor_(a[0].tensor, a[1].tensor); }
+static tensor_status call_logical_xor_out(const lt_value *a, lt_value *r) { return tensor_logical_xor_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_logical_xor[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_logical_xor[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_logical_xor[] = {
+    {"logicalXor", arguments_logical_xor, results_logical_xor, 2, 2, 1, -1, {{call_logical_xor, NULL}, {call_logical_xor_, NULL}, {call_logical_xor_out, NULL}}},
+};
+
+static tensor_status call_logical_not(const lt_value *a, lt_value *r) { return tensor_logical_not(a[0].tensor, &r[0].tensor); }
+static tensor_status call_logical_not_(const lt_value *a, lt_value *r) { (void)r; return tensor_logical_not_(a[0].tensor); }
+static tensor_status call_logical_not_out(const lt_value *a, lt_value *r) { return tensor_logical_not_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_logical_not[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_logical_not[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_logical_not[] = {
+    {"logicalNot", arguments_logical_not, results_logical_not, 1, 1, 1, -1, {{call_logical_not, NULL}, {call_logical_not_, NULL}, {call_logical_not_out, NULL}}},
+};
+
+static tensor_status call_bitwise_and(const lt_value *a, lt_value *r) { return tensor_bitwise_and(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_bitwise_and_scalar(const lt_value *a, lt_value *r) { return tensor_bitwise_and_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_bitwise_and_(const lt_value *a, lt_value *r) { (void)r; return tensor_bitwise_and_(a[0].tensor, a[1].tensor); }
+static tensor_status call_bitwise_and_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_bitwise_and_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_bitwise_and_out(const lt_value *a, lt_value *r) { return tensor_bitwise_and_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_bitwise_and_scalar_out(const lt_value *a, lt_value *r) { return tensor_bitwise_and_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_bitwise_and[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_bitwise_and[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_bitwise_and[] = {
+    {"bitwiseAnd", arguments_bitwise_and, results_bitwise_and, 2, 2, 1, 1, {{call_bitwise_and, call_bitwise_and_scalar}, {call_bitwise_and_, call_bitwise_and_scalar_}, {call_bitwise_and_out, call_bitwise_and_scalar_out}}},
+};
+
+static tensor_status call_bitwise_or(const lt_value *a, lt_value *r) { return tensor_bitwise_or(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_bitwise_or_scalar(const lt_value *a, lt_value *r) { return tensor_bitwise_or_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_bitwise_or_(const lt_value *a, lt_value *r) { (void)r; return tensor_bitwise_or_(a[0].tensor, a[1].tensor); }
+static tensor_status call_bitwise_or_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_bitwise_or_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_bitwise_or_out(const lt_value *a, lt_value *r) { return tensor_bitwise_or_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_bitwise_or_scalar_out(const lt_value *a, lt_value *r) { return tensor_bitwise_or_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_bitwise_or[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_bitwise_or[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_bitwise_or[] = {
+    {"bitwiseOr", arguments_bitwise_or, results_bitwise_or, 2, 2, 1, 1, {{call_bitwise_or, call_bitwise_or_scalar}, {call_bitwise_or_, call_bitwise_or_scalar_}, {call_bitwise_or_out, call_bitwise_or_scalar_out}}},
+};
+
+static tensor_status call_bitwise_xor(const lt_value *a, lt_value *r) { return tensor_bitwise_xor(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_bitwise_xor_scalar(const lt_value *a, lt_value *r) { return tensor_bitwise_xor_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_bitwise_xor_(const lt_value *a, lt_value *r) { (void)r; return tensor_bitwise_xor_(a[0].tensor, a[1].tensor); }
+static tensor_status call_bitwise_xor_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_bitwise_xor_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_bitwise_xor_out(const lt_value *a, lt_value *r) { return tensor_bitwise_xor_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_bitwise_xor_scalar_out(const lt_value *a, lt_value *r) { return tensor_bitwise_xor_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_bitwise_xor[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_bitwise_xor[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_bitwise_xor[] = {
+    {"bitwiseXor", arguments_bitwise_xor, results_bitwise_xor, 2, 2, 1, 1, {{call_bitwise_xor, call_bitwise_xor_scalar}, {call_bitwise_xor_, call_bitwise_xor_scalar_}, {call_bitwise_xor_out, call_bitwise_xor_scalar_out}}},
+};
+
+static tensor_status call_bitwise_not(const lt_value *a, lt_value *r) { return tensor_bitwise_not(a[0].tensor, &r[0].tensor); }
+static tensor_status call_bitwise_not_(const lt_value *a, lt_value *r) { (void)r; return tensor_bitwise_not_(a[0].tensor); }
+static tensor_status call_bitwise_not_out(const lt_value *a, lt_value *r) { return tensor_bitwise_not_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_bitwise_not[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_bitwise_not[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_bitwise_not[] = {
+    {"bitwiseNot", arguments_bitwise_not, results_bitwise_not, 1, 1, 1, -1, {{call_bitwise_not, NULL}, {call_bitwise_not_, NULL}, {call_bitwise_not_out, NULL}}},
+};
+
+static tensor_status call_bitwise_left_shift(const lt_value *a, lt_value *r) { return tensor_bitwise_left_shift(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_bitwise_left_shift_scalar(const lt_value *a, lt_value *r) { return tensor_bitwise_left_shift_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_bitwise_left_shift_(const lt_value *a, lt_value *r) { (void)r; return tensor_bitwise_left_shift_(a[0].tensor, a[1].tensor); }
+static tensor_status call_bitwise_left_shift_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_bitwise_left_shift_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_bitwise_left_shift_out(const lt_value *a, lt_value *r) { return tensor_bitwise_left_shift_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_bitwise_left_shift_scalar_out(const lt_value *a, lt_value *r) { return tensor_bitwise_left_shift_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_bitwise_left_shift[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_bitwise_left_shift[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_bitwise_left_shift[] = {
+    {"bitwiseLeftShift", arguments_bitwise_left_shift, results_bitwise_left_shift, 2, 2, 1, 1, {{call_bitwise_left_shift, call_bitwise_left_shift_scalar}, {call_bitwise_left_shift_, call_bitwise_left_shift_scalar_}, {call_bitwise_left_shift_out, call_bitwise_left_shift_scalar_out}}},
+};
+
+static tensor_status call_bitwise_right_shift(const lt_value *a, lt_value *r) { return tensor_bitwise_right_shift(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_bitwise_right_shift_scalar(const lt_value *a, lt_value *r) { return tensor_bitwise_right_shift_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_bitwise_right_shift_(const lt_value *a, lt_value *r) { (void)r; return tensor_bitwise_right_shift_(a[0].tensor, a[1].tensor); }
+static tensor_status call_bitwise_right_shift_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_bitwise_right_shift_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_bitwise_right_shift_out(const lt_value *a, lt_value *r) { return tensor_bitwise_right_shift_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_bitwise_right_shift_scalar_out(const lt_value *a, lt_value *r) { return tensor_bitwise_right_shift_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_bitwise_right_shift[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_bitwise_right_shift[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_bitwise_right_shift[] = {
+    {"bitwiseRightShift", arguments_bitwise_right_shift, results_bitwise_right_shift, 2, 2, 1, 1, {{call_bitwise_right_shift, call_bitwise_right_shift_scalar}, {call_bitwise_right_shift_, call_bitwise_right_shift_scalar_}, {call_bitwise_right_shift_out, call_bitwise_right_shift_scalar_out}}},
 };
 
 static tensor_status call_to_string(const lt_value *a, lt_value *r) { return tensor_to_string(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, (int32_t)a[5].i, &r[0].string); }
@@ -973,6 +2356,253 @@ static const lt_operator overloads_argmin[] = {
     {"argmin", arguments_argmin, results_argmin, 3, 3, 1, -1, {{call_argmin, NULL}, {NULL, NULL}, {call_argmin_out, NULL}}},
 };
 
+static tensor_status call_floor(const lt_value *a, lt_value *r) { return tensor_floor(a[0].tensor, &r[0].tensor); }
+static tensor_status call_floor_(const lt_value *a, lt_value *r) { (void)r; return tensor_floor_(a[0].tensor); }
+static tensor_status call_floor_out(const lt_value *a, lt_value *r) { return tensor_floor_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_floor[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_floor[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_floor[] = {
+    {"floor", arguments_floor, results_floor, 1, 1, 1, -1, {{call_floor, NULL}, {call_floor_, NULL}, {call_floor_out, NULL}}},
+};
+
+static tensor_status call_ceil(const lt_value *a, lt_value *r) { return tensor_ceil(a[0].tensor, &r[0].tensor); }
+static tensor_status call_ceil_(const lt_value *a, lt_value *r) { (void)r; return tensor_ceil_(a[0].tensor); }
+static tensor_status call_ceil_out(const lt_value *a, lt_value *r) { return tensor_ceil_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_ceil[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_ceil[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_ceil[] = {
+    {"ceil", arguments_ceil, results_ceil, 1, 1, 1, -1, {{call_ceil, NULL}, {call_ceil_, NULL}, {call_ceil_out, NULL}}},
+};
+
+static tensor_status call_trunc(const lt_value *a, lt_value *r) { return tensor_trunc(a[0].tensor, &r[0].tensor); }
+static tensor_status call_trunc_(const lt_value *a, lt_value *r) { (void)r; return tensor_trunc_(a[0].tensor); }
+static tensor_status call_trunc_out(const lt_value *a, lt_value *r) { return tensor_trunc_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_trunc[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_trunc[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_trunc[] = {
+    {"trunc", arguments_trunc, results_trunc, 1, 1, 1, -1, {{call_trunc, NULL}, {call_trunc_, NULL}, {call_trunc_out, NULL}}},
+};
+
+static tensor_status call_fix(const lt_value *a, lt_value *r) { return tensor_fix(a[0].tensor, &r[0].tensor); }
+static tensor_status call_fix_(const lt_value *a, lt_value *r) { (void)r; return tensor_fix_(a[0].tensor); }
+static tensor_status call_fix_out(const lt_value *a, lt_value *r) { return tensor_fix_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_fix[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_fix[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fix[] = {
+    {"fix", arguments_fix, results_fix, 1, 1, 1, -1, {{call_fix, NULL}, {call_fix_, NULL}, {call_fix_out, NULL}}},
+};
+
+static tensor_status call_round(const lt_value *a, lt_value *r) { return tensor_round(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_round_(const lt_value *a, lt_value *r) { (void)r; return tensor_round_(a[0].tensor, a[1].i); }
+static tensor_status call_round_out(const lt_value *a, lt_value *r) { return tensor_round_out(a[0].tensor, a[1].i, r[0].tensor); }
+static const lt_argument arguments_round[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"decimals", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_round[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_round[] = {
+    {"round", arguments_round, results_round, 2, 1, 1, -1, {{call_round, NULL}, {call_round_, NULL}, {call_round_out, NULL}}},
+};
+
+static tensor_status call_frac(const lt_value *a, lt_value *r) { return tensor_frac(a[0].tensor, &r[0].tensor); }
+static tensor_status call_frac_(const lt_value *a, lt_value *r) { (void)r; return tensor_frac_(a[0].tensor); }
+static tensor_status call_frac_out(const lt_value *a, lt_value *r) { return tensor_frac_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_frac[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_frac[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_frac[] = {
+    {"frac", arguments_frac, results_frac, 1, 1, 1, -1, {{call_frac, NULL}, {call_frac_, NULL}, {call_frac_out, NULL}}},
+};
+
+static tensor_status call_clamp(const lt_value *a, lt_value *r) { return tensor_clamp(a[0].tensor, a[1].scalar, a[2].scalar, &r[0].tensor); }
+static tensor_status call_clamp_(const lt_value *a, lt_value *r) { (void)r; return tensor_clamp_(a[0].tensor, a[1].scalar, a[2].scalar); }
+static tensor_status call_clamp_out(const lt_value *a, lt_value *r) { return tensor_clamp_out(a[0].tensor, a[1].scalar, a[2].scalar, r[0].tensor); }
+static const lt_argument arguments_clamp[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"min", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"max", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+};
+static const lt_argument results_clamp[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_clamp_tensor(const lt_value *a, lt_value *r) { return tensor_clamp_tensor(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
+static tensor_status call_clamp_tensor_(const lt_value *a, lt_value *r) { (void)r; return tensor_clamp_tensor_(a[0].tensor, a[1].tensor, a[2].tensor); }
+static tensor_status call_clamp_tensor_out(const lt_value *a, lt_value *r) { return tensor_clamp_tensor_out(a[0].tensor, a[1].tensor, a[2].tensor, r[0].tensor); }
+static const lt_argument arguments_clamp_tensor[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"min", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"max", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_clamp_tensor[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_clamp[] = {
+    {"clamp", arguments_clamp, results_clamp, 3, 3, 1, -1, {{call_clamp, NULL}, {call_clamp_, NULL}, {call_clamp_out, NULL}}},
+    {"clamp", arguments_clamp_tensor, results_clamp_tensor, 3, 3, 1, -1, {{call_clamp_tensor, NULL}, {call_clamp_tensor_, NULL}, {call_clamp_tensor_out, NULL}}},
+};
+
+static tensor_status call_clip(const lt_value *a, lt_value *r) { return tensor_clip(a[0].tensor, a[1].scalar, a[2].scalar, &r[0].tensor); }
+static tensor_status call_clip_(const lt_value *a, lt_value *r) { (void)r; return tensor_clip_(a[0].tensor, a[1].scalar, a[2].scalar); }
+static tensor_status call_clip_out(const lt_value *a, lt_value *r) { return tensor_clip_out(a[0].tensor, a[1].scalar, a[2].scalar, r[0].tensor); }
+static const lt_argument arguments_clip[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"min", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"max", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+};
+static const lt_argument results_clip[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_clip_tensor(const lt_value *a, lt_value *r) { return tensor_clip_tensor(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
+static tensor_status call_clip_tensor_(const lt_value *a, lt_value *r) { (void)r; return tensor_clip_tensor_(a[0].tensor, a[1].tensor, a[2].tensor); }
+static tensor_status call_clip_tensor_out(const lt_value *a, lt_value *r) { return tensor_clip_tensor_out(a[0].tensor, a[1].tensor, a[2].tensor, r[0].tensor); }
+static const lt_argument arguments_clip_tensor[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"min", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"max", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_clip_tensor[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_clip[] = {
+    {"clip", arguments_clip, results_clip, 3, 3, 1, -1, {{call_clip, NULL}, {call_clip_, NULL}, {call_clip_out, NULL}}},
+    {"clip", arguments_clip_tensor, results_clip_tensor, 3, 3, 1, -1, {{call_clip_tensor, NULL}, {call_clip_tensor_, NULL}, {call_clip_tensor_out, NULL}}},
+};
+
+static tensor_status call_clamp_min(const lt_value *a, lt_value *r) { return tensor_clamp_min(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_clamp_min_scalar(const lt_value *a, lt_value *r) { return tensor_clamp_min_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_clamp_min_(const lt_value *a, lt_value *r) { (void)r; return tensor_clamp_min_(a[0].tensor, a[1].tensor); }
+static tensor_status call_clamp_min_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_clamp_min_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_clamp_min_out(const lt_value *a, lt_value *r) { return tensor_clamp_min_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_clamp_min_scalar_out(const lt_value *a, lt_value *r) { return tensor_clamp_min_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_clamp_min[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"min", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_clamp_min[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_clamp_min[] = {
+    {"clampMin", arguments_clamp_min, results_clamp_min, 2, 2, 1, 1, {{call_clamp_min, call_clamp_min_scalar}, {call_clamp_min_, call_clamp_min_scalar_}, {call_clamp_min_out, call_clamp_min_scalar_out}}},
+};
+
+static tensor_status call_clamp_max(const lt_value *a, lt_value *r) { return tensor_clamp_max(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_clamp_max_scalar(const lt_value *a, lt_value *r) { return tensor_clamp_max_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_clamp_max_(const lt_value *a, lt_value *r) { (void)r; return tensor_clamp_max_(a[0].tensor, a[1].tensor); }
+static tensor_status call_clamp_max_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_clamp_max_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_clamp_max_out(const lt_value *a, lt_value *r) { return tensor_clamp_max_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_clamp_max_scalar_out(const lt_value *a, lt_value *r) { return tensor_clamp_max_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_clamp_max[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"max", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_clamp_max[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_clamp_max[] = {
+    {"clampMax", arguments_clamp_max, results_clamp_max, 2, 2, 1, 1, {{call_clamp_max, call_clamp_max_scalar}, {call_clamp_max_, call_clamp_max_scalar_}, {call_clamp_max_out, call_clamp_max_scalar_out}}},
+};
+
+static tensor_status call_maximum(const lt_value *a, lt_value *r) { return tensor_maximum(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_maximum_out(const lt_value *a, lt_value *r) { return tensor_maximum_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_maximum[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_maximum[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_maximum[] = {
+    {"maximum", arguments_maximum, results_maximum, 2, 2, 1, -1, {{call_maximum, NULL}, {NULL, NULL}, {call_maximum_out, NULL}}},
+};
+
+static tensor_status call_minimum(const lt_value *a, lt_value *r) { return tensor_minimum(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_minimum_out(const lt_value *a, lt_value *r) { return tensor_minimum_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_minimum[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_minimum[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_minimum[] = {
+    {"minimum", arguments_minimum, results_minimum, 2, 2, 1, -1, {{call_minimum, NULL}, {NULL, NULL}, {call_minimum_out, NULL}}},
+};
+
+static tensor_status call_fmax(const lt_value *a, lt_value *r) { return tensor_fmax(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_fmax_out(const lt_value *a, lt_value *r) { return tensor_fmax_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_fmax[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_fmax[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fmax[] = {
+    {"fmax", arguments_fmax, results_fmax, 2, 2, 1, -1, {{call_fmax, NULL}, {NULL, NULL}, {call_fmax_out, NULL}}},
+};
+
+static tensor_status call_fmin(const lt_value *a, lt_value *r) { return tensor_fmin(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_fmin_out(const lt_value *a, lt_value *r) { return tensor_fmin_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_fmin[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_fmin[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fmin[] = {
+    {"fmin", arguments_fmin, results_fmin, 2, 2, 1, -1, {{call_fmin, NULL}, {NULL, NULL}, {call_fmin_out, NULL}}},
+};
+
+static tensor_status call_relu(const lt_value *a, lt_value *r) { return tensor_relu(a[0].tensor, &r[0].tensor); }
+static tensor_status call_relu_(const lt_value *a, lt_value *r) { (void)r; return tensor_relu_(a[0].tensor); }
+static const lt_argument arguments_relu[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_relu[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_relu[] = {
+    {"relu", arguments_relu, results_relu, 1, 1, 1, -1, {{call_relu, NULL}, {call_relu_, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_where(const lt_value *a, lt_value *r) { return tensor_where(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
+static tensor_status call_where_scalar(const lt_value *a, lt_value *r) { return tensor_where_scalar(a[0].tensor, a[1].tensor, a[2].scalar, &r[0].tensor); }
+static tensor_status call_where_out(const lt_value *a, lt_value *r) { return tensor_where_out(a[0].tensor, a[1].tensor, a[2].tensor, r[0].tensor); }
+static tensor_status call_where_scalar_out(const lt_value *a, lt_value *r) { return tensor_where_scalar_out(a[0].tensor, a[1].tensor, a[2].scalar, r[0].tensor); }
+static const lt_argument arguments_where[] = {
+    {"condition", LT_TENSOR, 0, {0}},
+    {"input", LT_OPERAND, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_where[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_where[] = {
+    {"where", arguments_where, results_where, 3, 3, 1, 2, {{call_where, call_where_scalar}, {NULL, NULL}, {call_where_out, call_where_scalar_out}}},
+};
+
 static tensor_status call_is_read_only(const lt_value *a, lt_value *r) { return tensor_is_read_only(a[0].tensor, &r[0].b); }
 static const lt_argument arguments_is_read_only[] = {
     {"input", LT_TENSOR, 0, {0}},
@@ -1092,8 +2722,106 @@ static const lt_operator overloads_set_memory_limit[] = {
 
 const lt_entry lt_entries[] = {
     {"add", overloads_add, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"sub", overloads_sub, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"subtract", overloads_subtract, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"rsub", overloads_rsub, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"mul", overloads_mul, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"multiply", overloads_multiply, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"div", overloads_div, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"divide", overloads_divide, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"trueDivide", overloads_true_divide, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"floorDivide", overloads_floor_divide, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"remainder", overloads_remainder, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"fmod", overloads_fmod, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"pow", overloads_pow, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"floatPower", overloads_float_power, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"neg", overloads_neg, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"negative", overloads_negative, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"positive", overloads_positive, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"square", overloads_square, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"reciprocal", overloads_reciprocal, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"abs", overloads_abs, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"absolute", overloads_absolute, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"sign", overloads_sign, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"sgn", overloads_sgn, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"copysign", overloads_copysign, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"addcmul", overloads_addcmul, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"addcdiv", overloads_addcdiv, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"lerp", overloads_lerp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"eq", overloads_eq, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"ne", overloads_ne, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"notEqual", overloads_not_equal, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"lt", overloads_lt, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"less", overloads_less, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"le", overloads_le, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"lessEqual", overloads_less_equal, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"gt", overloads_gt, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"greater", overloads_greater, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"ge", overloads_ge, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"greaterEqual", overloads_greater_equal, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"equal", overloads_equal, 1, LT_AS_FUNCTION | LT_AS_METHOD},
+    {"isclose", overloads_isclose, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"allclose", overloads_allclose, 1, LT_AS_FUNCTION | LT_AS_METHOD},
+    {"isnan", overloads_isnan, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"isinf", overloads_isinf, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"isfinite", overloads_isfinite, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"isreal", overloads_isreal, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"isposinf", overloads_isposinf, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"isneginf", overloads_isneginf, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"signbit", overloads_signbit, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"complex", overloads_complex_parts, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"polar", overloads_polar, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"real", overloads_real, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"imag", overloads_imag, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"viewAsReal", overloads_view_as_real, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"viewAsComplex", overloads_view_as_complex, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"conj", overloads_conj, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"conjPhysical", overloads_conj_physical, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"resolveConj", overloads_resolve_conj, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"resolveNeg", overloads_resolve_neg, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"angle", overloads_angle, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"zeros", overloads_zeros, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sqrt", overloads_sqrt, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"rsqrt", overloads_rsqrt, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"exp", overloads_exp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"exp2", overloads_exp2, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"expm1", overloads_expm1, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"log", overloads_log, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"log2", overloads_log2, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"log10", overloads_log10, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"log1p", overloads_log1p, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"sin", overloads_sin, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"cos", overloads_cos, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"tan", overloads_tan, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"asin", overloads_asin, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"arcsin", overloads_arcsin, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"acos", overloads_acos, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"arccos", overloads_arccos, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"atan", overloads_atan, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"arctan", overloads_arctan, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"sinh", overloads_sinh, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"cosh", overloads_cosh, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"tanh", overloads_tanh, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"asinh", overloads_asinh, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"arcsinh", overloads_arcsinh, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"acosh", overloads_acosh, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"arccosh", overloads_arccosh, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"atanh", overloads_atanh, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"arctanh", overloads_arctanh, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"sigmoid", overloads_sigmoid, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"atan2", overloads_atan2, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"arctan2", overloads_arctan2, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"hypot", overloads_hypot, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"logicalAnd", overloads_logical_and, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"logicalOr", overloads_logical_or, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"logicalXor", overloads_logical_xor, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"logicalNot", overloads_logical_not, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"bitwiseAnd", overloads_bitwise_and, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"bitwiseOr", overloads_bitwise_or, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"bitwiseXor", overloads_bitwise_xor, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"bitwiseNot", overloads_bitwise_not, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"bitwiseLeftShift", overloads_bitwise_left_shift, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"bitwiseRightShift", overloads_bitwise_right_shift, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"toString", overloads_to_string, 1, LT_AS_FUNCTION},
     {"scalarOperand", overloads_scalar_operand, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"resultType", overloads_result_type, 1, LT_AS_FUNCTION},
@@ -1154,6 +2882,22 @@ const lt_entry lt_entries[] = {
     {"aminmax", overloads_aminmax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"argmax", overloads_argmax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"argmin", overloads_argmin, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"floor", overloads_floor, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"ceil", overloads_ceil, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"trunc", overloads_trunc, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"fix", overloads_fix, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"round", overloads_round, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"frac", overloads_frac, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"clamp", overloads_clamp, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"clip", overloads_clip, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"clampMin", overloads_clamp_min, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"clampMax", overloads_clamp_max, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"maximum", overloads_maximum, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"minimum", overloads_minimum, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"fmax", overloads_fmax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"fmin", overloads_fmin, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"relu", overloads_relu, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"where", overloads_where, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"isReadOnly", overloads_is_read_only, 1, LT_AS_FUNCTION | LT_AS_METHOD},
     {"untypedStorage", overloads_untyped_storage, 1, LT_AS_METHOD},
     {"storageNew", overloads_storage_new, 1, LT_AS_FUNCTION},

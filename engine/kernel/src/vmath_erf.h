@@ -1,6 +1,6 @@
 // erf, erfc.
 //
-// erfc x = e^(-x^2) u P(1 - 6 u) with u = 1/(x + 3) for x >= 0: the transformed variable keeps one
+// erfc x = e^(-x^2) u P(1 - 2 K u) with u = 1/(x + K) for x >= 0: the transformed variable keeps one
 // minimax polynomial good from 0 to infinity (M. M. Shepherd, J. G. Laframboise, Chebyshev
 // approximation of (1+2x)exp(x^2)erfc x, Math. Comp. 36, 1981, use a like one). erf is x times a
 // polynomial in x^2 below 1 and 1 - erfc beyond; for floats 1 - 2^(-x Q(x)), Q minimax, throughout.
@@ -73,37 +73,37 @@ LT_INLINE Floats verf(Floats x) {
   return copysign(y, x);
 }
 
-// c + t * p
+// c + t * p where |c| >= |t * p|.
 LT_INLINE Two<double> horner_step(Two<double> t, Two<double> p, Two<double> c) {
-  const Two<double> product = multiply(t, p), s = two_sum(c.hi, product.hi);
-  return {s.hi, s.lo + (c.lo + product.lo)};
+  return add(c, multiply(t, p));
 }
 
 LT_INLINE Doubles verfc(Doubles x) {
   const Doubles m = min(Doubles(28.0), abs(x));
-  const Two<double> u = divide(Two<double>{1.0, 0.0}, two_sum(m, Doubles(3.0)));
-  const Two<double> h = fast_two_sum(Doubles(1.0), u.hi * -6.0);
-  // 6 u rounds; its error goes into the low part.
-  const Doubles lost = minus_product(u.hi * 6.0, u.hi, Doubles(6.0));
-  const Two<double> t = fast_two_sum(h.hi, h.lo + fma(u.lo, Doubles(-6.0), lost));
+  // u = 1 / (m + 2), t = 1 - 4 u
+  const Two<double> d = two_sum(m, Doubles(2.0));
+  const Doubles inverse = Doubles(1.0) / d.hi;
+  const Doubles rest = minus_product(Doubles(1.0), inverse, d.hi) - inverse * d.lo;
+  const Two<double> u = {inverse, inverse * rest};
+  const Two<double> s = fast_two_sum(Doubles(1.0), u.hi * -4.0);
+  const Two<double> t = {s.hi, fma(u.lo, Doubles(-4.0), s.lo)};
   const Doubles tail = poly(
-      t.hi, -0x1.3deb21415dd2ap-2, 0x1.e995f11b17432p-4, -0x1.b78993d6a28b9p-6,
-      -0x1.3dd3e71217375p-10, 0x1.8dae3a1f4a084p-9, -0x1.1f78e10f258cp-11, -0x1.2238fbbef4be4p-12,
-      0x1.c3252744a25c5p-14, 0x1.fdfec8ec766b3p-16, -0x1.251985f4e63bap-16, -0x1.3eb23b5d2810ep-18,
-      0x1.72ff61c1710bbp-19, 0x1.0bf0cbbedf169p-20, -0x1.b3dd9d8e20782p-22, -0x1.f28c9a830a672p-23,
-      0x1.7b688f107abc3p-25, 0x1.a3f8513153e01p-25, -0x1.fc2e2f2c735e7p-33, -0x1.e5d90c7f5a255p-28,
-      -0x1.cade87baa169ap-31, 0x1.6e0156f091e28p-32);
-  Two<double> p = horner_step(t, Two<double>{tail, 0.0},
-                              Two<double>{0x1.2e326945de2b5p-1, 0x1.e5969f05395efp-56});
-  p = horner_step(t, p, Two<double>{-0x1.c44c471baa376p-1, 0x1.c1767fa56493bp-55});
-  p = horner_step(t, p, Two<double>{0x1.12f21ddd9f5e2p0, -0x1.931f4a6aa08dep-54});
+      t.hi, 0x1.1e2deea6b115p-2, -0x1.2a88e6107cfcp-5, -0x1.606e415520e09p-6,
+      0x1.a89eaff7f6d1ep-8, 0x1.9517bb699738ep-9, -0x1.b6fbf953c2cedp-11, -0x1.5ba436e58efeap-11,
+      0x1.2053e2e273dd5p-15, 0x1.2ef9fe00411eep-13, 0x1.1e77923e46a42p-15, -0x1.6bfa6e087da47p-16,
+      -0x1.0e8245de7d74p-16, -0x1.2f86477b14c16p-20, 0x1.ea083b173c4d7p-19, 0x1.0e7ec9b83ae86p-19,
+      -0x1.6b4c8be31747p-27, -0x1.3fea7c07298aep-21, -0x1.4ddc487957e68p-22, 0x1.d76243338bc1cp-26,
+      0x1.ba4f77b561717p-24, 0x1.1df9e5b95846ap-25, -0x1.54884ecb15c98p-27, -0x1.0e5f54c063bdep-27,
+      -0x1.4a34a470c82d8p-30);
+  const Two<double> p1 = horner_step(t, Two<double>{tail, 0.0},
+                                     Two<double>{-0x1.5fd386754eff9p-1, -0x1.d8352cbd3c619p-55});
+  const Two<double> p =
+      horner_step(t, p1, Two<double>{0x1.058671b52c776p0, -0x1.b3d2d489edca8p-57});
   const Two<double> square = two_prod(m, m);
   const auto e = exp_parts(-square.hi, -square.lo);
-  const Two<double> y = multiply(multiply(fast_two_sum(e.hi, e.lo), u), p);
-  // 2 - erfc |x| for negative x.
-  const Doubles s = pow2(max(Doubles(-1000.0), e.n));
-  const Two<double> d = fast_two_sum(Doubles(2.0), -(y.hi * s));
-  return select(x < 0.0, d.hi + (d.lo - y.lo * s), scale(y.hi + y.lo, e.n));
+  const Two<double> y = multiply(Two<double>{e.hi, e.lo}, multiply(u, p));
+  const Doubles r = scale(y.hi + y.lo, e.n);
+  return select(x < 0.0, Doubles(2.0) - r, r);
 }
 LT_INLINE Floats verfc(Floats x) {
   return in_double(clamp(x, -10.5f, 10.5f), [](Doubles v) {

@@ -50,14 +50,15 @@ LT_INLINE Doubles exp2_tail_short(Doubles f) {
 // e^(x + x_lo) = (hi + lo) 2^n with hi between 0.7 and 1.42.
 template <class T>
 struct Exponential {
-  Vec<T> hi, lo, n;
+  Vec<T> hi, lo;
+  Integer<T> n;
 };
 
 template <class T>
 LT_INLINE Exponential<T> exp_parts(Vec<T> x, Vec<T> x_lo = T(0)) {
-  const Vec<T> n = round_small(x * Ln2<T>::inverse);
-  const Vec<T> exact = fma(n, Vec<T>(-Ln2<T>::hi), x);
-  const Vec<T> rest = fma(n, Vec<T>(-Ln2<T>::lo), x_lo);
+  const Integer<T> n = nearest(x * Ln2<T>::inverse);
+  const Vec<T> exact = fma(n.value, Vec<T>(-Ln2<T>::hi), x);
+  const Vec<T> rest = fma(n.value, Vec<T>(-Ln2<T>::lo), x_lo);
   const Vec<T> r = exact + rest;
   const Two<T> s = fast_two_sum(Vec<T>(T(1)), exact);
   return {s.hi, fma(r * r, exp_tail(r), s.lo + rest), n};
@@ -65,12 +66,13 @@ LT_INLINE Exponential<T> exp_parts(Vec<T> x, Vec<T> x_lo = T(0)) {
 
 // 2^x and 2^x - 1 for float results: |x| < 1000.
 LT_INLINE Doubles exp2_short(Doubles x) {
-  const Doubles n = round_small(x), f = x - n;
-  const Doubles p = fma(f, exp2_tail_short(f), Doubles(1.0));
-  return bit_cast<double>(bit_cast<int64_t>(p) + (low_bits(n) << 52));
+  const Integer<double> n = nearest(x);
+  const Doubles f = x - n.value, p = fma(f, exp2_tail_short(f), Doubles(1.0));
+  return bit_cast<double>(bit_cast<int64_t>(p) + (n.bits << 52));
 }
 LT_INLINE Doubles exp2m1_short(Doubles x) {
-  const Doubles n = round_small(x), f = x - n, s = pow2(n);
+  const Integer<double> n = nearest(x);
+  const Doubles f = x - n.value, s = pow2(n);
   return fma(s * f, exp2_tail_short(f), s - 1.0);
 }
 
@@ -89,15 +91,6 @@ LT_INLINE Doubles vexp(Doubles x) {
   return scale(e.hi + e.lo, e.n);
 }
 
-LT_INLINE Floats vexp2(Floats x) {
-  x = clamp(x, -151.0f, 129.0f);
-  // Rounding a float product before the last sum would cost more than one unit.
-  if constexpr (!LT_FMA) return in_double(x, [](Doubles v) { return exp2_short(v); });
-  const Floats n = round_small(x), r = x - n;
-  const Floats p = poly(r, 0x1.ebfbd4p-3f, 0x1.c6af9ep-5f, 0x1.3b32cap-7f, 0x1.5ef57ep-10f,
-                        0x1.3e792p-13f);
-  return scale(fma(r, fma(r, p, Floats(0x1.62e43p-1f)), Floats(1.0f)), n);
-}
 // 2^(f + f_lo) for |f| <= 1/2.
 LT_INLINE Doubles exp2_fraction(Doubles f, Doubles f_lo) {
   const Doubles ln2 = 0x1.62e42fefa39efp-1;
@@ -107,18 +100,35 @@ LT_INLINE Doubles exp2_fraction(Doubles f, Doubles f_lo) {
   const Two<double> s = fast_two_sum(Doubles(1.0), y.hi);
   return s.hi + fma(r * r, exp_tail(r), s.lo + y_lo);
 }
+
+// Without fma the last product of these polynomials would round once more: one unit too many.
+LT_INLINE Floats vexp2(Floats x) {
+  x = clamp(x, -151.0f, 129.0f);
+  if constexpr (!LT_FMA) return in_double(x, [](Doubles v) { return exp2_short(v); });
+  const Integer<float> n = nearest(x);
+  const Floats f = x - n.value;
+  const Floats p = poly(f, 0x1.ebfbd4p-3f, 0x1.c6af9ep-5f, 0x1.3b32cap-7f, 0x1.5ef57ep-10f,
+                        0x1.3e792p-13f);
+  return scale(fma(f, fma(f, p, Floats(0x1.62e43p-1f)), Floats(1.0f)), n);
+}
 LT_INLINE Doubles vexp2(Doubles x) {
   x = clamp(x, -1076.0, 1025.0);
-  const Doubles n = round_small(x);
-  return scale(exp2_fraction(x - n, 0.0), n);
+  const Integer<double> n = nearest(x);
+  const Doubles f = x - n.value;
+  if constexpr (!LT_FMA) return scale(exp2_fraction(f, 0.0), n);
+  const Doubles p = poly(f, 0x1.ebfbdff82c5a4p-3, 0x1.c6b08d7049fe8p-5, 0x1.3b2ab6fba0118p-7,
+                         0x1.5d87fe78cd5d3p-10, 0x1.4309130ed923dp-13, 0x1.ffcbfba9c9b56p-17,
+                         0x1.62bfc79c747fcp-20, 0x1.b5267c4ed2dc5p-24, 0x1.e61b5101a0be4p-28,
+                         0x1.e79c888f690dfp-32);
+  return scale(fma(f, fma(f, p, Doubles(0x1.62e42fefa39efp-1)), Doubles(1.0)), n);
 }
 
 // (e^x - 1) / 2 as a leading term and a small rest; halved because e^x may lie beyond the range.
 LT_INLINE Two<double> half_expm1_parts(Doubles x) {
-  const Doubles n = round_small(x * Ln2<double>::inverse);
-  const Doubles exact = fma(n, Doubles(-Ln2<double>::hi), x);
-  const Doubles rest = n * -Ln2<double>::lo;
-  const Doubles r = exact + rest, s = pow2(n - 1.0);
+  const Integer<double> n = nearest(x * Ln2<double>::inverse);
+  const Doubles exact = fma(n.value, Doubles(-Ln2<double>::hi), x);
+  const Doubles rest = n.value * -Ln2<double>::lo;
+  const Doubles r = exact + rest, s = pow2(Integer<double>{n.value, n.bits - int64_t(1)});
   // For n of 1 and -1 the sum cancels, so that r^2/2 must not round either.
   const Two<double> square = two_prod(r, r);
   const Doubles cubic = fma(square.hi * r, exp_cubic(r), fma(square.lo, Doubles(0.5), rest));
@@ -149,13 +159,13 @@ LT_INLINE Doubles vsigmoid(Doubles x) {
   const auto e = exp_parts(max(Doubles(-746.0), -abs(x)));
   const Mask<double> negative = x < 0.0;
   const Two<double> m = fast_two_sum(e.hi, e.lo);
-  const Doubles s = pow2(max(Doubles(-1000.0), e.n));
+  const Doubles s = pow2(nearest(max(Doubles(-1000.0), e.n.value)));
   const Two<double> d = fast_two_sum(Doubles(1.0), m.hi * s);
   const Doubles one = 1.0, zero = 0.0;
   const Two<double> q = divide(
       Two<double>{select(negative, m.hi, one), select(negative, m.lo, zero)},
       Two<double>{d.hi, fma(m.lo, s, d.lo)});
-  return scale(q.hi + q.lo, select(negative, e.n, zero));
+  return select(negative, scale(q.hi + q.lo, e.n), q.hi + q.lo);
 }
 
 }  // namespace

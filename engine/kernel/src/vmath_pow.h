@@ -58,8 +58,8 @@ LT_INLINE Doubles vpow(Doubles x, Doubles y) {
   const Mask<double> inside = abs(p.hi) < 1100.0;
   const Doubles hi = clamp(p.hi, -1100.0, 1100.0);
   const Doubles lo = select(inside, fma(w, l.lo, p.lo), Doubles(0.0));
-  const Doubles n = round_small(hi);
-  return pow_special(x, y, scale(exp2_fraction(hi - n, lo), n));
+  const Integer<double> n = nearest(hi);
+  return pow_special(x, y, scale(exp2_fraction(hi - n.value, lo), n));
 }
 LT_INLINE Floats vpow(Floats x, Floats y) {
   const Floats r = in_double(abs(x), y, [](Doubles v, Doubles w) {
