@@ -34,7 +34,7 @@ LT_INLINE Doubles erf_small(Doubles x) {
 
 // erfc m for 1 <= m <= 6 to 2^-56 of 1: e^(-m^2) u P((m - 3/2) u) with u = 1/(m + 3/2), which makes
 // the polynomial's argument small where erfc is large.
-LT_INLINE Doubles erfc_tail(Doubles m) {
+LT_INLINE Two<double> erfc_tail(Doubles m) {
   const Doubles d = m + 1.5, d_lo = (1.5 - d) + m;
   const Doubles u = Doubles(1.0) / d, t = (m - 1.5) * u;
   const Doubles p = poly(t, -0x1.0404eaa26c42cp-1, 0x1.35bf360d08359p-4, 0x1.875188281d9ap-5,
@@ -48,7 +48,8 @@ LT_INLINE Doubles erfc_tail(Doubles m) {
   // What rounding took from u and from e.
   const Doubles lost = minus_product(Doubles(1.0), u, d) - u * d_lo;
   const Doubles scaled = pow2(e.n) * up;
-  return fma(e.hi, scaled, fma(e.hi * scaled, lost, e.lo * scaled));
+  const Two<double> y = two_prod(e.hi, scaled);
+  return {y.hi, y.lo + fma(y.hi, lost, e.lo * scaled)};
 }
 
 LT_INLINE Doubles verf(Doubles x) {
@@ -59,7 +60,8 @@ LT_INLINE Doubles verf(Doubles x) {
     const Mask<double> tiny = m < 0x1p-900;
     small = select(tiny, erf_small(m * 0x1p200) * 0x1p-200, small);
   }
-  const Doubles y = select(m < 1.0, small, Doubles(1.0) - erfc_tail(m));
+  const Two<double> tail = erfc_tail(m), large = fast_two_sum(Doubles(1.0), -tail.hi);
+  const Doubles y = select(m < 1.0, small, large.hi + (large.lo - tail.lo));
   return copysign(y, x);
 }
 LT_INLINE Floats verf(Floats x) {

@@ -68,12 +68,16 @@ LT_INLINE Two<double> log_parts(Doubles k, Doubles f, Doubles f_lo) {
   return {s.hi, (fma(k, Doubles(Ln2<double>::lo), correction) - log_rest(f)) + s.lo};
 }
 
+// lo * 2^-k; none where x is so large that 2^-k is no normal number and lo does not count.
+LT_INLINE Doubles scaled_down(Split<double> s, Doubles lo) {
+  return select(s.k < 1000.0, lo * s.inverse, Doubles(0.0));
+}
+
 // log(1 + x + x_lo), x > -1.
 LT_INLINE Two<double> log1p_parts(Doubles x, Doubles x_lo) {
   const Two<double> u = two_sum(Doubles(1.0), x);
   const Split<double> s = split(u.hi);
-  // Where 2^-k is no normal number the rest is zero or does not count.
-  return log_parts(s.k, s.f, (u.lo + x_lo) * s.inverse);
+  return log_parts(s.k, s.f, scaled_down(s, u.lo + x_lo));
 }
 
 // log(1 + f) to 2^-37, for float results.
