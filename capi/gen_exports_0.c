@@ -141,10 +141,226 @@ TENSOR_API tensor_status tensor_mul_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
+TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "clone", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 2, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clone", "self");
+  LT_ENUM(memory_format, -1, 3, "clone", "memory_format"); a[1].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "clone");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "contiguous", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 3, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "contiguous", "self");
+  LT_ENUM(memory_format, -1, 3, "contiguous", "memory_format"); a[1].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "contiguous");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, bool non_blocking, bool copy, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "to.options", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 4, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "to.options", "self");
+  LT_ENUM(dtype, -1, 13, "to.options", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "to.options", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "to.options", "device"); a[3].device = device;
+  a[4].i = non_blocking;
+  a[5].i = copy;
+  LT_ENUM(memory_format, -1, 3, "to.options", "memory_format"); a[6].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "to.options");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool non_blocking) {
+  lt_value a[3];
+  lt_frame frame = {.op = 5, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "copy_", "self");
+  LT_REQUIRED(a[1], src, LT_TENSOR, "copy_", "src");
+  a[2].i = non_blocking;
+  tensor_status status = lt_invoke(&frame, "copy_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out) {
+  LT_RESULT(out, "fill", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 6, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
+  LT_REQUIRED(a[1], value, LT_TENSOR, "fill", "value");
+  tensor_status status = lt_invoke(&frame, "fill");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fill_scalar(const tensor_t *self, tensor_scalar value, tensor_t **out) {
+  LT_RESULT(out, "fill", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 6, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
+  LT_SCALAR(value, LT_MUST, "fill", "value"); a[1].scalar = value;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "fill");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fill_(tensor_t *self, const tensor_t *value) {
+  lt_value a[2];
+  lt_frame frame = {.op = 6, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
+  LT_REQUIRED(a[1], value, LT_TENSOR, "fill", "value");
+  tensor_status status = lt_invoke(&frame, "fill");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value) {
+  lt_value a[2];
+  lt_frame frame = {.op = 6, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
+  LT_SCALAR(value, LT_MUST, "fill", "value"); a[1].scalar = value;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "fill");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 7, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "zero_", "self");
+  tensor_status status = lt_invoke(&frame, "zero_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out) {
+  LT_RESULT(out, "item", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 8, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "item", "self");
+  tensor_status status = lt_invoke(&frame, "item");
+  if (status == TENSOR_OK) {
+    *out = frame.results[0].scalar;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memory_format memory_format, bool *out) {
+  LT_RESULT(out, "is_contiguous", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 9, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "is_contiguous", "self");
+  LT_ENUM(memory_format, -1, 3, "is_contiguous", "memory_format"); a[1].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "is_contiguous");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *tensor, bool *out) {
+  LT_RESULT(out, "is_set_to", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 10, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "is_set_to", "self");
+  LT_REQUIRED(a[1], tensor, LT_TENSOR, "is_set_to", "tensor");
+  tensor_status status = lt_invoke(&frame, "is_set_to");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int64_t size_len, tensor_memory_format memory_format) {
+  lt_value a[3];
+  lt_frame frame = {.op = 11, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "resize_", "self");
+  LT_SPAN(size, size_len, "resize_", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  LT_ENUM(memory_format, -1, 3, "resize_", "memory_format"); a[2].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "resize_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_template, tensor_memory_format memory_format) {
+  lt_value a[3];
+  lt_frame frame = {.op = 12, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "resize_as_", "self");
+  LT_REQUIRED(a[1], the_template, LT_TENSOR, "resize_as_", "the_template");
+  LT_ENUM(memory_format, -1, 3, "resize_as_", "memory_format"); a[2].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "resize_as_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 13, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "set_", "self");
+  tensor_status status = lt_invoke(&frame, "set_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *source) {
+  lt_value a[2];
+  lt_frame frame = {.op = 14, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "set_.tensor", "self");
+  LT_REQUIRED(a[1], source, LT_TENSOR, "set_.tensor", "source");
+  tensor_status status = lt_invoke(&frame, "set_.tensor");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tensor_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
+  lt_value a[5];
+  lt_frame frame = {.op = 15, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "set_.tensor_geometry", "self");
+  LT_REQUIRED(a[1], source, LT_TENSOR, "set_.tensor_geometry", "source");
+  a[2].i = storage_offset;
+  LT_SPAN(size, size_len, "set_.tensor_geometry", "size"); a[3].list.data = size, a[3].list.length = size_len;
+  LT_SPAN(stride, stride_len, "set_.tensor_geometry", "stride"); a[4].list.data = stride, a[4].list.length = stride_len;
+  tensor_status status = lt_invoke(&frame, "set_.tensor_geometry");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storage_t *source) {
+  lt_value a[2];
+  lt_frame frame = {.op = 16, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "set_.storage", "self");
+  LT_REQUIRED(a[1], source, LT_STORAGE, "set_.storage", "source");
+  tensor_status status = lt_invoke(&frame, "set_.storage");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tensor_storage_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
+  lt_value a[5];
+  lt_frame frame = {.op = 17, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "set_.storage_geometry", "self");
+  LT_REQUIRED(a[1], source, LT_STORAGE, "set_.storage_geometry", "source");
+  a[2].i = storage_offset;
+  LT_SPAN(size, size_len, "set_.storage_geometry", "size"); a[3].list.data = size, a[3].list.length = size_len;
+  LT_SPAN(stride, stride_len, "set_.storage_geometry", "stride"); a[4].list.data = stride, a[4].list.length = stride_len;
+  tensor_status status = lt_invoke(&frame, "set_.storage_geometry");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "zeros", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 2, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 18, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
@@ -158,7 +374,7 @@ TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 2, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 18, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
@@ -168,10 +384,753 @@ TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len,
   return status;
 }
 
+TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "ones", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 19, .mode = LT_FUNCTION, .args = a};
+  LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "ones", "device"); a[3].device = device;
+  tensor_status status = lt_invoke(&frame, "ones");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 19, .mode = LT_OUT, .args = a};
+  LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "ones", "device"); a[3].device = device;
+  LT_OUTPUT(frame.out[0], out, "ones", "out");
+  tensor_status status = lt_invoke(&frame, "ones");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "full", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 20, .mode = LT_FUNCTION, .args = a};
+  LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
+  LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "full", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "full", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "full");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 20, .mode = LT_OUT, .args = a};
+  LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
+  LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "full", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "full", "device"); a[4].device = device;
+  LT_OUTPUT(frame.out[0], out, "full", "out");
+  tensor_status status = lt_invoke(&frame, "full");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "empty", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 21, .mode = LT_FUNCTION, .args = a};
+  LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "empty", "device"); a[3].device = device;
+  LT_ENUM(memory_format, -1, 3, "empty", "memory_format"); a[4].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "empty");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 21, .mode = LT_OUT, .args = a};
+  LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "empty", "device"); a[3].device = device;
+  LT_ENUM(memory_format, -1, 3, "empty", "memory_format"); a[4].i = memory_format;
+  LT_OUTPUT(frame.out[0], out, "empty", "out");
+  tensor_status status = lt_invoke(&frame, "empty");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "empty_strided", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 22, .mode = LT_FUNCTION, .args = a};
+  LT_SPAN(size, size_len, "empty_strided", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_SPAN(stride, stride_len, "empty_strided", "stride"); a[1].list.data = stride, a[1].list.length = stride_len;
+  LT_ENUM(dtype, -1, 13, "empty_strided", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "empty_strided", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "empty_strided", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "empty_strided");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size_len, const int64_t *physical_layout, int64_t physical_layout_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "empty_permuted", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 23, .mode = LT_FUNCTION, .args = a};
+  LT_SPAN(size, size_len, "empty_permuted", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_SPAN(physical_layout, physical_layout_len, "empty_permuted", "physical_layout"); a[1].list.data = physical_layout, a[1].list.length = physical_layout_len;
+  LT_ENUM(dtype, -1, 13, "empty_permuted", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "empty_permuted", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "empty_permuted", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "empty_permuted");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "scalar_tensor", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 24, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(s, LT_MUST, "scalar_tensor", "s"); a[0].scalar = s;
+  LT_ENUM(dtype, -1, 13, "scalar_tensor", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "scalar_tensor", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "scalar_tensor", "device"); a[3].device = device;
+  tensor_status status = lt_invoke(&frame, "scalar_tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "arange", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 25, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
+  LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "arange", "device"); a[3].device = device;
+  tensor_status status = lt_invoke(&frame, "arange");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 25, .mode = LT_OUT, .args = a};
+  LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
+  LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "arange", "device"); a[3].device = device;
+  LT_OUTPUT(frame.out[0], out, "arange", "out");
+  tensor_status status = lt_invoke(&frame, "arange");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "arange.start", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 26, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
+  LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "arange.start", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "arange.start", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "arange.start");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 26, .mode = LT_OUT, .args = a};
+  LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
+  LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "arange.start", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "arange.start", "device"); a[4].device = device;
+  LT_OUTPUT(frame.out[0], out, "arange.start", "out");
+  tensor_status status = lt_invoke(&frame, "arange.start");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "arange.start_step", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 27, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
+  LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
+  LT_ENUM(dtype, -1, 13, "arange.start_step", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "arange.start_step", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "arange.start_step", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "arange.start_step");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[6];
+  lt_frame frame = {.op = 27, .mode = LT_OUT, .args = a};
+  LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
+  LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
+  LT_ENUM(dtype, -1, 13, "arange.start_step", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "arange.start_step", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "arange.start_step", "device"); a[5].device = device;
+  LT_OUTPUT(frame.out[0], out, "arange.start_step", "out");
+  tensor_status status = lt_invoke(&frame, "arange.start_step");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "range", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 28, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
+  LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
+  LT_ENUM(dtype, -1, 13, "range", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "range", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "range", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "range");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[6];
+  lt_frame frame = {.op = 28, .mode = LT_OUT, .args = a};
+  LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
+  LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
+  LT_ENUM(dtype, -1, 13, "range", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "range", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "range", "device"); a[5].device = device;
+  LT_OUTPUT(frame.out[0], out, "range", "out");
+  tensor_status status = lt_invoke(&frame, "range");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "linspace", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 29, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
+  a[2].i = steps;
+  LT_ENUM(dtype, -1, 13, "linspace", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "linspace", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "linspace", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "linspace");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[6];
+  lt_frame frame = {.op = 29, .mode = LT_OUT, .args = a};
+  LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
+  a[2].i = steps;
+  LT_ENUM(dtype, -1, 13, "linspace", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "linspace", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "linspace", "device"); a[5].device = device;
+  LT_OUTPUT(frame.out[0], out, "linspace", "out");
+  tensor_status status = lt_invoke(&frame, "linspace");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "linspace.tensor_tensor", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 30, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
+  LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
+  a[2].i = steps;
+  LT_ENUM(dtype, -1, 13, "linspace.tensor_tensor", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "linspace.tensor_tensor", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "linspace.tensor_tensor", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "linspace.tensor_tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[6];
+  lt_frame frame = {.op = 30, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
+  LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
+  a[2].i = steps;
+  LT_ENUM(dtype, -1, 13, "linspace.tensor_tensor", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "linspace.tensor_tensor", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "linspace.tensor_tensor", "device"); a[5].device = device;
+  LT_OUTPUT(frame.out[0], out, "linspace.tensor_tensor", "out");
+  tensor_status status = lt_invoke(&frame, "linspace.tensor_tensor");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "linspace.tensor_scalar", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 31, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
+  LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
+  a[2].i = steps;
+  LT_ENUM(dtype, -1, 13, "linspace.tensor_scalar", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "linspace.tensor_scalar", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "linspace.tensor_scalar", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "linspace.tensor_scalar");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[6];
+  lt_frame frame = {.op = 31, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
+  LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
+  a[2].i = steps;
+  LT_ENUM(dtype, -1, 13, "linspace.tensor_scalar", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "linspace.tensor_scalar", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "linspace.tensor_scalar", "device"); a[5].device = device;
+  LT_OUTPUT(frame.out[0], out, "linspace.tensor_scalar", "out");
+  tensor_status status = lt_invoke(&frame, "linspace.tensor_scalar");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "linspace.scalar_tensor", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 32, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
+  LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
+  a[2].i = steps;
+  LT_ENUM(dtype, -1, 13, "linspace.scalar_tensor", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "linspace.scalar_tensor", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "linspace.scalar_tensor", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "linspace.scalar_tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[6];
+  lt_frame frame = {.op = 32, .mode = LT_OUT, .args = a};
+  LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
+  LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
+  a[2].i = steps;
+  LT_ENUM(dtype, -1, 13, "linspace.scalar_tensor", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "linspace.scalar_tensor", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "linspace.scalar_tensor", "device"); a[5].device = device;
+  LT_OUTPUT(frame.out[0], out, "linspace.scalar_tensor", "out");
+  tensor_status status = lt_invoke(&frame, "linspace.scalar_tensor");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "logspace", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 33, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(start, LT_MUST, "logspace", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
+  a[2].i = steps;
+  a[3].f = base;
+  LT_ENUM(dtype, -1, 13, "logspace", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "logspace", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "logspace", "device"); a[6].device = device;
+  tensor_status status = lt_invoke(&frame, "logspace");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[7];
+  lt_frame frame = {.op = 33, .mode = LT_OUT, .args = a};
+  LT_SCALAR(start, LT_MUST, "logspace", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
+  a[2].i = steps;
+  a[3].f = base;
+  LT_ENUM(dtype, -1, 13, "logspace", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "logspace", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "logspace", "device"); a[6].device = device;
+  LT_OUTPUT(frame.out[0], out, "logspace", "out");
+  tensor_status status = lt_invoke(&frame, "logspace");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "logspace.tensor_tensor", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 34, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_tensor", "start");
+  LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
+  a[2].i = steps;
+  a[3].f = base;
+  LT_ENUM(dtype, -1, 13, "logspace.tensor_tensor", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "logspace.tensor_tensor", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "logspace.tensor_tensor", "device"); a[6].device = device;
+  tensor_status status = lt_invoke(&frame, "logspace.tensor_tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[7];
+  lt_frame frame = {.op = 34, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_tensor", "start");
+  LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
+  a[2].i = steps;
+  a[3].f = base;
+  LT_ENUM(dtype, -1, 13, "logspace.tensor_tensor", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "logspace.tensor_tensor", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "logspace.tensor_tensor", "device"); a[6].device = device;
+  LT_OUTPUT(frame.out[0], out, "logspace.tensor_tensor", "out");
+  tensor_status status = lt_invoke(&frame, "logspace.tensor_tensor");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "logspace.tensor_scalar", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 35, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_scalar", "start");
+  LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
+  a[2].i = steps;
+  a[3].f = base;
+  LT_ENUM(dtype, -1, 13, "logspace.tensor_scalar", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "logspace.tensor_scalar", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "logspace.tensor_scalar", "device"); a[6].device = device;
+  tensor_status status = lt_invoke(&frame, "logspace.tensor_scalar");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[7];
+  lt_frame frame = {.op = 35, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_scalar", "start");
+  LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
+  a[2].i = steps;
+  a[3].f = base;
+  LT_ENUM(dtype, -1, 13, "logspace.tensor_scalar", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "logspace.tensor_scalar", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "logspace.tensor_scalar", "device"); a[6].device = device;
+  LT_OUTPUT(frame.out[0], out, "logspace.tensor_scalar", "out");
+  tensor_status status = lt_invoke(&frame, "logspace.tensor_scalar");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "logspace.scalar_tensor", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 36, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(start, LT_MUST, "logspace.scalar_tensor", "start"); a[0].scalar = start;
+  LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
+  a[2].i = steps;
+  a[3].f = base;
+  LT_ENUM(dtype, -1, 13, "logspace.scalar_tensor", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "logspace.scalar_tensor", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "logspace.scalar_tensor", "device"); a[6].device = device;
+  tensor_status status = lt_invoke(&frame, "logspace.scalar_tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[7];
+  lt_frame frame = {.op = 36, .mode = LT_OUT, .args = a};
+  LT_SCALAR(start, LT_MUST, "logspace.scalar_tensor", "start"); a[0].scalar = start;
+  LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
+  a[2].i = steps;
+  a[3].f = base;
+  LT_ENUM(dtype, -1, 13, "logspace.scalar_tensor", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "logspace.scalar_tensor", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "logspace.scalar_tensor", "device"); a[6].device = device;
+  LT_OUTPUT(frame.out[0], out, "logspace.scalar_tensor", "out");
+  tensor_status status = lt_invoke(&frame, "logspace.scalar_tensor");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "eye", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 37, .mode = LT_FUNCTION, .args = a};
+  a[0].i = n;
+  LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "eye", "device"); a[3].device = device;
+  tensor_status status = lt_invoke(&frame, "eye");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 37, .mode = LT_OUT, .args = a};
+  a[0].i = n;
+  LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "eye", "device"); a[3].device = device;
+  LT_OUTPUT(frame.out[0], out, "eye", "out");
+  tensor_status status = lt_invoke(&frame, "eye");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "eye.m", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 38, .mode = LT_FUNCTION, .args = a};
+  a[0].i = n;
+  a[1].i = m;
+  LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "eye.m", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "eye.m", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "eye.m");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 38, .mode = LT_OUT, .args = a};
+  a[0].i = n;
+  a[1].i = m;
+  LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "eye.m", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "eye.m", "device"); a[4].device = device;
+  LT_OUTPUT(frame.out[0], out, "eye.m", "out");
+  tensor_status status = lt_invoke(&frame, "eye.m");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "tril_indices", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 39, .mode = LT_FUNCTION, .args = a};
+  a[0].i = row;
+  a[1].i = col;
+  a[2].i = offset;
+  LT_ENUM(dtype, -1, 13, "tril_indices", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "tril_indices", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "tril_indices", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "tril_indices");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "triu_indices", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 40, .mode = LT_FUNCTION, .args = a};
+  a[0].i = row;
+  a[1].i = col;
+  a[2].i = offset;
+  LT_ENUM(dtype, -1, 13, "triu_indices", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "triu_indices", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "triu_indices", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "triu_indices");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "empty_like", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 41, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "empty_like", "self");
+  LT_ENUM(dtype, -1, 13, "empty_like", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "empty_like", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "empty_like", "device"); a[3].device = device;
+  LT_ENUM(memory_format, -1, 3, "empty_like", "memory_format"); a[4].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "empty_like");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "zeros_like", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 42, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "zeros_like", "self");
+  LT_ENUM(dtype, -1, 13, "zeros_like", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "zeros_like", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "zeros_like", "device"); a[3].device = device;
+  LT_ENUM(memory_format, -1, 3, "zeros_like", "memory_format"); a[4].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "zeros_like");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "ones_like", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 43, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ones_like", "self");
+  LT_ENUM(dtype, -1, 13, "ones_like", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "ones_like", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "ones_like", "device"); a[3].device = device;
+  LT_ENUM(memory_format, -1, 3, "ones_like", "memory_format"); a[4].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "ones_like");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "full_like", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 44, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "full_like", "self");
+  LT_SCALAR(fill_value, LT_MUST, "full_like", "fill_value"); a[1].scalar = fill_value;
+  LT_ENUM(dtype, -1, 13, "full_like", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "full_like", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "full_like", "device"); a[4].device = device;
+  LT_ENUM(memory_format, -1, 3, "full_like", "memory_format"); a[5].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "full_like");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "new_empty", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 45, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty", "self");
+  LT_SPAN(size, size_len, "new_empty", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  LT_ENUM(dtype, -1, 13, "new_empty", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "new_empty", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "new_empty", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "new_empty");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "new_empty_strided", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 46, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty_strided", "self");
+  LT_SPAN(size, size_len, "new_empty_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  LT_SPAN(stride, stride_len, "new_empty_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
+  LT_ENUM(dtype, -1, 13, "new_empty_strided", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "new_empty_strided", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "new_empty_strided", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "new_empty_strided");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "new_full", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 47, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "new_full", "self");
+  LT_SPAN(size, size_len, "new_full", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  LT_SCALAR(fill_value, LT_MUST, "new_full", "fill_value"); a[2].scalar = fill_value;
+  LT_ENUM(dtype, -1, 13, "new_full", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "new_full", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "new_full", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "new_full");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "new_zeros", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "new_zeros", "self");
+  LT_SPAN(size, size_len, "new_zeros", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  LT_ENUM(dtype, -1, 13, "new_zeros", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "new_zeros", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "new_zeros", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "new_zeros");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "new_ones", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "new_ones", "self");
+  LT_SPAN(size, size_len, "new_ones", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  LT_ENUM(dtype, -1, 13, "new_ones", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "new_ones", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "new_ones", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "new_ones");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
   LT_RESULT(out, "to_string", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 3, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 50, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to_string", "self");
   a[1].i = precision;
   a[2].i = threshold;
@@ -188,7 +1147,7 @@ TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precisio
 TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "scalar_operand", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 4, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 51, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(value, LT_MUST, "scalar_operand", "value"); a[0].scalar = value;
   tensor_status status = lt_invoke(&frame, "scalar_operand");
   if (status == TENSOR_OK) {
@@ -200,7 +1159,7 @@ TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **o
 TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 5, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_REQUIRED(a[1], tensor2, LT_TENSOR, "result_type", "tensor2");
   tensor_status status = lt_invoke(&frame, "result_type");
@@ -213,7 +1172,7 @@ TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tenso
 TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tensor_scalar tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 5, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_SCALAR(tensor2, LT_MUST, "result_type", "tensor2"); a[1].scalar = tensor2;
   frame.number = 2;
@@ -227,7 +1186,7 @@ TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tens
 TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype type2, tensor_dtype *out) {
   LT_RESULT(out, "promote_types", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 6, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 53, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(type1, -1, 13, "promote_types", "type1"); a[0].i = type1;
   LT_ENUM(type2, -1, 13, "promote_types", "type2"); a[1].i = type2;
   tensor_status status = lt_invoke(&frame, "promote_types");
@@ -240,7 +1199,7 @@ TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype t
 TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bool *out) {
   LT_RESULT(out, "can_cast", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 7, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 54, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(from_, -1, 13, "can_cast", "from_"); a[0].i = from_;
   LT_ENUM(to, -1, 13, "can_cast", "to"); a[1].i = to;
   tensor_status status = lt_invoke(&frame, "can_cast");
@@ -252,7 +1211,7 @@ TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bo
 
 TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
   lt_value a[1];
-  lt_frame frame = {.op = 8, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 55, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(d, -1, 13, "set_default_dtype", "d"); a[0].i = d;
   tensor_status status = lt_invoke(&frame, "set_default_dtype");
   return status;
@@ -261,7 +1220,7 @@ TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
 TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
   LT_RESULT(out, "get_default_dtype", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 9, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 56, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_dtype");
   if (status == TENSOR_OK) {
     *out = (tensor_dtype)frame.results[0].i;
@@ -271,7 +1230,7 @@ TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
 
 TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
   lt_value a[1];
-  lt_frame frame = {.op = 10, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 57, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 2, "set_default_device", "device"); a[0].device = device;
   tensor_status status = lt_invoke(&frame, "set_default_device");
   return status;
@@ -280,7 +1239,7 @@ TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
 TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
   LT_RESULT(out, "get_default_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 11, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 58, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_device");
   if (status == TENSOR_OK) {
     *out = frame.results[0].device;
@@ -291,7 +1250,7 @@ TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out) {
   LT_RESULT(out, "parse_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 12, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(text, "parse_device", "text"); a[0].text = text;
   tensor_status status = lt_invoke(&frame, "parse_device");
   if (status == TENSOR_OK) {
@@ -302,7 +1261,7 @@ TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *ou
 
 TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
   lt_value a[1];
-  lt_frame frame = {.op = 13, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   tensor_status status = lt_invoke(&frame, "set_num_threads");
   return status;
@@ -311,7 +1270,7 @@ TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
 TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
   LT_RESULT(out, "get_num_threads", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 14, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_num_threads");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -322,7 +1281,7 @@ TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
 TENSOR_API tensor_status tensor_cpu_tier(char **out) {
   LT_RESULT(out, "cpu_tier", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 15, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "cpu_tier");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -333,7 +1292,7 @@ TENSOR_API tensor_status tensor_cpu_tier(char **out) {
 TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "rand", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 16, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
@@ -348,7 +1307,7 @@ TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 16, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 63, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
@@ -362,7 +1321,7 @@ TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, 
 TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randn", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 17, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
@@ -377,7 +1336,7 @@ TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 17, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 64, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
@@ -391,7 +1350,7 @@ TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len,
 TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 18, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 65, .mode = LT_FUNCTION, .args = a};
   a[0].i = low;
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -408,7 +1367,7 @@ TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t
 
 TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 18, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 65, .mode = LT_OUT, .args = a};
   a[0].i = low;
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -424,7 +1383,7 @@ TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int
 TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randperm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 19, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
@@ -439,7 +1398,7 @@ TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generato
 
 TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 19, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 66, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
@@ -453,7 +1412,7 @@ TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *gene
 TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "rand_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 20, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rand_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand_like", "generator");
   LT_ENUM(dtype, -1, 13, "rand_like", "dtype"); a[2].i = dtype;
@@ -470,7 +1429,7 @@ TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator
 TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randn_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 21, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randn_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn_like", "generator");
   LT_ENUM(dtype, -1, 13, "randn_like", "dtype"); a[2].i = dtype;
@@ -487,7 +1446,7 @@ TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generato
 TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randint_like", "out");
   lt_value a[8];
-  lt_frame frame = {.op = 22, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like", "self");
   a[1].i = low;
   a[2].i = high;
@@ -506,7 +1465,7 @@ TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, 
 TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "normal.tensors", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 23, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
@@ -520,7 +1479,7 @@ TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tenso
 TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "normal.tensors", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 23, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
   frame.number = 2;
@@ -534,7 +1493,7 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tens
 
 TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 23, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
@@ -545,7 +1504,7 @@ TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const t
 
 TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 23, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
   frame.number = 2;
@@ -558,7 +1517,7 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, 
 TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "normal.size", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 24, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
   a[0].f = mean;
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -575,7 +1534,7 @@ TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64
 
 TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 24, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_OUT, .args = a};
   a[0].f = mean;
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -591,7 +1550,7 @@ TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const i
 TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 25, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
   tensor_status status = lt_invoke(&frame, "bernoulli");
@@ -603,7 +1562,7 @@ TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator
 
 TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 25, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
   LT_OUTPUT(frame.out[0], out, "bernoulli", "out");
@@ -614,7 +1573,7 @@ TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_gener
 TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli.p", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 26, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli.p", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli.p", "generator");
@@ -628,7 +1587,7 @@ TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tens
 TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "multinomial", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 27, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
   a[1].i = num_samples;
   a[2].i = replacement;
@@ -642,7 +1601,7 @@ TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_sa
 
 TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 27, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
   a[1].i = num_samples;
   a[2].i = replacement;
@@ -655,7 +1614,7 @@ TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t nu
 TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "poisson", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 28, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "poisson", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "poisson", "generator");
   tensor_status status = lt_invoke(&frame, "poisson");
@@ -667,7 +1626,7 @@ TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t
 
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 29, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "uniform_", "self");
   a[1].f = from_;
   a[2].f = to;
@@ -678,7 +1637,7 @@ TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to
 
 TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 30, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "normal_", "self");
   a[1].f = mean;
   a[2].f = std;
@@ -689,7 +1648,7 @@ TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std,
 
 TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator) {
   lt_value a[2];
-  lt_frame frame = {.op = 31, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "random_", "generator");
   tensor_status status = lt_invoke(&frame, "random_");
@@ -698,7 +1657,7 @@ TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *gene
 
 TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 32, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.from", "self");
   a[1].i = from_;
   a[2].i = to;
@@ -709,7 +1668,7 @@ TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int6
 
 TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 33, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.to", "self");
   a[1].i = to;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "random_.to", "generator");
@@ -719,7 +1678,7 @@ TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_ge
 
 TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 34, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_", "generator");
@@ -729,7 +1688,7 @@ TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_gene
 
 TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 35, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_.tensor", "self");
   LT_REQUIRED(a[1], p, LT_TENSOR, "bernoulli_.tensor", "p");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_.tensor", "generator");
@@ -739,7 +1698,7 @@ TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 36, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exponential_", "self");
   a[1].f = lambd;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "exponential_", "generator");
@@ -749,7 +1708,7 @@ TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tenso
 
 TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 37, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cauchy_", "self");
   a[1].f = median;
   a[2].f = sigma;
@@ -760,7 +1719,7 @@ TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double si
 
 TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 38, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log_normal_", "self");
   a[1].f = mean;
   a[2].f = std;
@@ -771,7 +1730,7 @@ TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double 
 
 TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 39, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "geometric_", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "geometric_", "generator");
@@ -781,7 +1740,7 @@ TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_gene
 
 TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
   lt_value a[1];
-  lt_frame frame = {.op = 40, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
   a[0].i = seed;
   tensor_status status = lt_invoke(&frame, "manual_seed");
   return status;
@@ -790,7 +1749,7 @@ TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
 TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
   LT_RESULT(out, "default_generator", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 41, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "default_generator");
   if (status == TENSOR_OK) {
     *out = (tensor_generator_t *)frame.results[0].pointer;
@@ -801,7 +1760,7 @@ TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
 TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_generator_t **out) {
   LT_RESULT(out, "generator_new", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 42, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 2, "generator_new", "device"); a[0].device = device;
   tensor_status status = lt_invoke(&frame, "generator_new");
   if (status == TENSOR_OK) {
@@ -812,7 +1771,7 @@ TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_gener
 
 TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed) {
   lt_value a[2];
-  lt_frame frame = {.op = 43, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_manual_seed", "self");
   a[1].i = seed;
   tensor_status status = lt_invoke(&frame, "generator_manual_seed");
@@ -822,7 +1781,7 @@ TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, 
 TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_seed", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 44, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_seed", "self");
   tensor_status status = lt_invoke(&frame, "generator_seed");
   if (status == TENSOR_OK) {
@@ -834,7 +1793,7 @@ TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t
 TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_initial_seed", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 45, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_initial_seed", "self");
   tensor_status status = lt_invoke(&frame, "generator_initial_seed");
   if (status == TENSOR_OK) {
@@ -846,7 +1805,7 @@ TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self,
 TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out) {
   LT_RESULT(out, "generator_get_state", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 46, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_state", "self");
   tensor_status status = lt_invoke(&frame, "generator_get_state");
   if (status == TENSOR_OK) {
@@ -857,7 +1816,7 @@ TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, te
 
 TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state) {
   lt_value a[2];
-  lt_frame frame = {.op = 47, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_state", "self");
   LT_REQUIRED(a[1], state, LT_TENSOR, "generator_set_state", "state");
   tensor_status status = lt_invoke(&frame, "generator_set_state");
@@ -867,7 +1826,7 @@ TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, co
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "from_data", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = data;
   LT_SPAN(size, size_len, "from_data", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "from_data", "dtype"); a[2].i = dtype;
@@ -881,7 +1840,7 @@ TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64
 TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, void *deleter, void *context, bool read_only, tensor_t **out) {
   LT_RESULT(out, "from_blob", "out");
   lt_value a[8];
-  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = data;
   a[1].i = nbytes;
   LT_ENUM(dtype, -1, 13, "from_blob", "dtype"); a[2].i = dtype;
@@ -900,7 +1859,7 @@ TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dty
 TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
   LT_RESULT(out, "data_ptr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 50, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "data_ptr", "self");
   tensor_status status = lt_invoke(&frame, "data_ptr");
   if (status == TENSOR_OK) {
@@ -912,7 +1871,7 @@ TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
 TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_read_only", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 51, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_read_only", "self");
   tensor_status status = lt_invoke(&frame, "is_read_only");
   if (status == TENSOR_OK) {
@@ -924,7 +1883,7 @@ TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_storage_t **out) {
   LT_RESULT(out, "untyped_storage", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "untyped_storage", "self");
   tensor_status status = lt_invoke(&frame, "untyped_storage");
   if (status == TENSOR_OK) {
@@ -936,7 +1895,7 @@ TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_sto
 TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device, tensor_storage_t **out) {
   LT_RESULT(out, "storage_new", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 53, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
   a[0].i = nbytes;
   LT_ENUM(device.type, -1, 2, "storage_new", "device"); a[1].device = device;
   tensor_status status = lt_invoke(&frame, "storage_new");
@@ -949,7 +1908,7 @@ TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device
 TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int64_t *out) {
   LT_RESULT(out, "storage_nbytes", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 54, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_nbytes", "self");
   tensor_status status = lt_invoke(&frame, "storage_nbytes");
   if (status == TENSOR_OK) {
@@ -961,7 +1920,7 @@ TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int
 TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, void **out) {
   LT_RESULT(out, "storage_data_ptr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 55, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_data_ptr", "self");
   tensor_status status = lt_invoke(&frame, "storage_data_ptr");
   if (status == TENSOR_OK) {
@@ -972,7 +1931,7 @@ TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, v
 
 TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t nbytes) {
   lt_value a[2];
-  lt_frame frame = {.op = 56, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_resize_", "self");
   a[1].i = nbytes;
   tensor_status status = lt_invoke(&frame, "storage_resize_");
@@ -982,7 +1941,7 @@ TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t 
 TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self, tensor_device *out) {
   LT_RESULT(out, "storage_get_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 57, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_get_device", "self");
   tensor_status status = lt_invoke(&frame, "storage_get_device");
   if (status == TENSOR_OK) {
@@ -994,7 +1953,7 @@ TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self,
 TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, int64_t *out) {
   LT_RESULT(out, "storage_use_count", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 58, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_use_count", "self");
   tensor_status status = lt_invoke(&frame, "storage_use_count");
   if (status == TENSOR_OK) {
@@ -1006,7 +1965,7 @@ TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, 
 TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, tensor_dtype dtype, char **out) {
   LT_RESULT(out, "storage_to_string", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_to_string", "self");
   LT_ENUM(dtype, -1, 13, "storage_to_string", "dtype"); a[1].i = dtype;
   tensor_status status = lt_invoke(&frame, "storage_to_string");
@@ -1022,7 +1981,7 @@ TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int
   LT_RESULT(cached, "memory_stats", "cached");
   LT_RESULT(blocks, "memory_stats", "blocks");
   lt_value a[1];
-  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "memory_stats");
   if (status == TENSOR_OK) {
     *in_use = (int64_t)frame.results[0].i;
@@ -1035,23 +1994,148 @@ TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int
 
 TENSOR_API tensor_status tensor_reset_peak_memory_stats(void) {
   lt_value a[1];
-  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "reset_peak_memory_stats");
   return status;
 }
 
 TENSOR_API tensor_status tensor_empty_cache(void) {
   lt_value a[1];
-  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "empty_cache");
   return status;
 }
 
 TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes) {
   lt_value a[1];
-  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
   a[0].i = nbytes;
   tensor_status status = lt_invoke(&frame, "set_memory_limit");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
+  LT_RESULT(out, "view", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "view", "self");
+  LT_SPAN(size, size_len, "view", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  tensor_status status = lt_invoke(&frame, "view");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "view.dtype", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "view.dtype", "self");
+  LT_ENUM(dtype, -1, 13, "view.dtype", "dtype"); a[1].i = dtype;
+  tensor_status status = lt_invoke(&frame, "view.dtype");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "view_as", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "view_as", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "view_as", "other");
+  tensor_status status = lt_invoke(&frame, "view_as");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *shape, int64_t shape_len, tensor_t **out) {
+  LT_RESULT(out, "reshape", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "reshape", "self");
+  LT_SPAN(shape, shape_len, "reshape", "shape"); a[1].list.data = shape, a[1].list.length = shape_len;
+  tensor_status status = lt_invoke(&frame, "reshape");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "reshape_as", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "reshape_as", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "reshape_as", "other");
+  tensor_status status = lt_invoke(&frame, "reshape_as");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim, int64_t end_dim, tensor_t **out) {
+  LT_RESULT(out, "flatten", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "flatten", "self");
+  a[1].i = start_dim;
+  a[2].i = end_dim;
+  tensor_status status = lt_invoke(&frame, "flatten");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len, tensor_t **out) {
+  LT_RESULT(out, "unflatten", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "unflatten", "self");
+  a[1].i = dim;
+  LT_SPAN(sizes, sizes_len, "unflatten", "sizes"); a[2].list.data = sizes, a[2].list.length = sizes_len;
+  tensor_status status = lt_invoke(&frame, "unflatten");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "ravel", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ravel", "self");
+  tensor_status status = lt_invoke(&frame, "ravel");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "t.matrix", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
+  tensor_status status = lt_invoke(&frame, "t.matrix");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 119, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
+  tensor_status status = lt_invoke(&frame, "t.matrix");
   return status;
 }
 

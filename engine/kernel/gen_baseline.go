@@ -5,7 +5,8 @@ package kernel
 // #include "abi.h"
 // extern const lt_kernel lt_arithmetic_baseline[];
 // extern const lt_kernel lt_driver_baseline[];
-// static const lt_kernel *const lt_units_baseline[] = {lt_arithmetic_baseline, lt_driver_baseline, NULL};
+// extern const lt_kernel lt_ranges_baseline[];
+// static const lt_kernel *const lt_units_baseline[] = {lt_arithmetic_baseline, lt_driver_baseline, lt_ranges_baseline, NULL};
 // static const lt_kernel *const *lt_get_baseline(void) { return lt_units_baseline; }
 import "C"
 
@@ -14,6 +15,7 @@ import (
 
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/arithmetic"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/driver"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/ranges"
 )
 
 func init() { register("baseline", unsafe.Pointer(C.lt_get_baseline())) }
