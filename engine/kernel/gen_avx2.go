@@ -7,8 +7,11 @@ package kernel
 // #include "abi.h"
 // extern const lt_kernel lt_arithmetic_avx2[];
 // extern const lt_kernel lt_driver_avx2[];
+// extern const lt_kernel lt_index_avx2[];
+// extern const lt_kernel lt_masks_avx2[];
 // extern const lt_kernel lt_ranges_avx2[];
-// static const lt_kernel *const lt_units_avx2[] = {lt_arithmetic_avx2, lt_driver_avx2, lt_ranges_avx2, NULL};
+// extern const lt_kernel lt_scatter_avx2[];
+// static const lt_kernel *const lt_units_avx2[] = {lt_arithmetic_avx2, lt_driver_avx2, lt_index_avx2, lt_masks_avx2, lt_ranges_avx2, lt_scatter_avx2, NULL};
 // static const lt_kernel *const *lt_get_avx2(void) { return lt_units_avx2; }
 import "C"
 
@@ -17,7 +20,10 @@ import (
 
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/arithmetic"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/driver"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/index"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/masks"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/ranges"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/scatter"
 )
 
 func init() { register("avx2", unsafe.Pointer(C.lt_get_avx2())) }

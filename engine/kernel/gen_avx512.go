@@ -7,8 +7,11 @@ package kernel
 // #include "abi.h"
 // extern const lt_kernel lt_arithmetic_avx512[];
 // extern const lt_kernel lt_driver_avx512[];
+// extern const lt_kernel lt_index_avx512[];
+// extern const lt_kernel lt_masks_avx512[];
 // extern const lt_kernel lt_ranges_avx512[];
-// static const lt_kernel *const lt_units_avx512[] = {lt_arithmetic_avx512, lt_driver_avx512, lt_ranges_avx512, NULL};
+// extern const lt_kernel lt_scatter_avx512[];
+// static const lt_kernel *const lt_units_avx512[] = {lt_arithmetic_avx512, lt_driver_avx512, lt_index_avx512, lt_masks_avx512, lt_ranges_avx512, lt_scatter_avx512, NULL};
 // static const lt_kernel *const *lt_get_avx512(void) { return lt_units_avx512; }
 import "C"
 
@@ -17,7 +20,10 @@ import (
 
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/arithmetic"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/driver"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/index"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/masks"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/ranges"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/scatter"
 )
 
 func init() { register("avx512", unsafe.Pointer(C.lt_get_avx512())) }

@@ -5,8 +5,11 @@ package kernel
 // #include "abi.h"
 // extern const lt_kernel lt_arithmetic_baseline[];
 // extern const lt_kernel lt_driver_baseline[];
+// extern const lt_kernel lt_index_baseline[];
+// extern const lt_kernel lt_masks_baseline[];
 // extern const lt_kernel lt_ranges_baseline[];
-// static const lt_kernel *const lt_units_baseline[] = {lt_arithmetic_baseline, lt_driver_baseline, lt_ranges_baseline, NULL};
+// extern const lt_kernel lt_scatter_baseline[];
+// static const lt_kernel *const lt_units_baseline[] = {lt_arithmetic_baseline, lt_driver_baseline, lt_index_baseline, lt_masks_baseline, lt_ranges_baseline, lt_scatter_baseline, NULL};
 // static const lt_kernel *const *lt_get_baseline(void) { return lt_units_baseline; }
 import "C"
 
@@ -15,7 +18,10 @@ import (
 
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/arithmetic"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/driver"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/index"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/masks"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/ranges"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/scatter"
 )
 
 func init() { register("baseline", unsafe.Pointer(C.lt_get_baseline())) }
