@@ -1,4 +1,113 @@
+# libtensor's build. `make help` lists the targets.
+
+VERSION := 0.1.0
+SONAME := libtensor.so.0
+PREFIX ?= /usr/local
+
 LIB := build/libtensor.so
-build/libtensor.so: FORCE
-	go build -trimpath -buildmode=c-shared -ldflags '-s -w -extldflags "-Wl,-soname,libtensor.so.0 -Wl,--version-script=$(CURDIR)/capi/tensor.map"' -o $@ ./capi
+VENV := build/venv
+PYTHON := $(VENV)/bin/python
+OPENBLAS := build/openblas/libscipy_openblas64_.so
+ADDON := bindings/node/build/libtensor.node
+
+export LIBTENSOR_OPENBLAS ?= $(CURDIR)/$(OPENBLAS)
+
+.PHONY: help demo test test-go test-c test-python test-node test-install bench lint generate install clean tools setup lib
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+demo: setup $(ADDON) ## Do all set-up and run one real job from Python, C and Node
+	@PYTHON=$(PYTHON) LIB=$(LIB) examples/photo/run
+
+test: tools test-go test-c test-install test-python test-node ## Do all set-up and run every suite
+
+setup: tools $(LIB) $(VENV)/installed ## Build the library and a virtual environment with the package
+
+tools:
+	@.ci/check_tools
+
+# ------------------------------------------------------------------------------------------------------------- building
+
+lib: $(LIB) ## Build the shared library
+
+# go decides what is out of date, so that the rule always runs.
+$(LIB): FORCE $(OPENBLAS)
+	@echo "building $@"
+	@go build -trimpath -buildmode=c-shared -o $@ \
+	  -ldflags '-s -w -extldflags "-Wl,-soname,$(SONAME) -Wl,--version-script=$(CURDIR)/capi/tensor.map"' ./capi
+	@rm -f build/libtensor.h
+	@ln -sf libtensor.so build/$(SONAME)
+	@ln -sf openblas/$(notdir $(OPENBLAS)) build/$(notdir $(OPENBLAS))
+
+$(VENV)/ready: .ci/requirements.txt
+	@echo "setting up $(VENV)"
+	@python3 -m venv $(VENV)
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check -r .ci/requirements.txt
+	@touch $@
+
+# The OpenBLAS that is bundled comes as a wheel; its licence goes along.
+$(OPENBLAS): $(VENV)/ready
+	@mkdir -p $(@D)
+	@$(PYTHON) -c "import scipy_openblas64 as b, shutil; shutil.copy(b.get_lib_dir() + '/$(notdir $@)', '$@')"
+	@cp $(VENV)/lib/python3*/site-packages/scipy_openblas64-*.dist-info/licenses/LICENSE.txt $(@D)/LICENSE.txt
+	@touch $@
+
+PYTHON_SOURCES := $(shell find bindings/python -name '*.py' -not -path '*/tests/*' -o -name '*.pyi' -o -name pyproject.toml)
+$(VENV)/installed: $(VENV)/ready $(LIB) $(PYTHON_SOURCES)
+	@echo "installing the Python package"
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall ./bindings/python
+	@touch $@
+
+$(ADDON): $(LIB) bindings/node/node_modules/.package-lock.json $(wildcard bindings/node/src/*)
+	@echo "building the Node addon"
+	@$(MAKE) --no-print-directory -C bindings/node
+
+bindings/node/node_modules/.package-lock.json: bindings/node/package-lock.json
+	@echo "installing the Node packages"
+	@cd bindings/node && npm ci --silent --no-audit --no-fund
+
+generate: ## Write all generated files from the operator entries and the kernel sources
+	@go run ./engine/schema/generate
+
+install: $(LIB) ## Install header, library, CMake package and pkg-config file below PREFIX
+	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/lib/cmake/tensor
+	install -m 644 include/tensor.h $(DESTDIR)$(PREFIX)/include/
+	install -m 755 $(LIB) $(DESTDIR)$(PREFIX)/lib/libtensor.so.$(VERSION)
+	ln -sf libtensor.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libtensor.so
+	install -m 755 $(OPENBLAS) $(DESTDIR)$(PREFIX)/lib/
+	install -m 644 cmake/tensor-config.cmake $(DESTDIR)$(PREFIX)/lib/cmake/tensor/
+	sed 's/@VERSION@/$(VERSION)/' cmake/tensor-config-version.cmake.in > $(DESTDIR)$(PREFIX)/lib/cmake/tensor/tensor-config-version.cmake
+	sed 's/@VERSION@/$(VERSION)/' cmake/tensor.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tensor.pc
+
+# -------------------------------------------------------------------------------------------------------------- testing
+
+test-go: tools $(OPENBLAS) ## Go's suites, in every CPU tier that the machine has
+	go vet ./...
+	go test ./...
+	LIBTENSOR_CPU=baseline go test -count=1 ./engine/ops/... ./engine/kernel/...
+	LIBTENSOR_CPU=avx2 go test -count=1 ./engine/ops/... ./engine/kernel/...
+
+test-c: tools $(LIB) ## C programs, plain and under AddressSanitizer
+	capi/test/run
+
+test-install: tools $(LIB) ## Consumers of an installed prefix: cc, pkg-config, CMake
+	capi/test/install
+
+test-python: setup ## The Python package's suite, with the reference cases
+	cd bindings/python && ../../$(PYTHON) -m pytest -q tests
+
+test-node: setup $(ADDON) ## The Node addon's suite
+	cd bindings/node && npm test --silent
+
+bench: setup ## Timings beside NumPy, and PyTorch where it is installed (never part of a test)
+	$(PYTHON) examples/bench/run.py
+
+lint: tools $(VENV)/ready bindings/node/node_modules/.package-lock.json ## Formatters and linters of every language
+	@.ci/lint
+
+clean: ## Remove everything that was built
+	rm -rf build bindings/node/build bindings/node/node_modules bindings/python/build bindings/python/*.egg-info bindings/python/libtensor/lib
+
 FORCE:

@@ -11,9 +11,159 @@ var calls = [...]func(frame) error{
 		return f.setTensors(err, r0)
 	}, // add
 	func(f frame) error {
+		r0, err := ops.Sub(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
+		return f.setTensors(err, r0)
+	}, // sub
+	func(f frame) error {
+		r0, err := ops.Sub(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
+		return f.setTensors(err, r0)
+	}, // subtract
+	func(f frame) error {
+		r0, err := ops.Rsub(f.tensor(0), f.operand(1), f.scalar(2))
+		return f.setTensors(err, r0)
+	}, // rsub
+	func(f frame) error {
 		r0, err := ops.Mul(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // mul
+	func(f frame) error {
+		r0, err := ops.Mul(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // multiply
+	func(f frame) error {
+		r0, err := ops.Div(f.out(0), f.operand(0), f.operand(1), f.strOptional(2))
+		return f.setTensors(err, r0)
+	}, // div
+	func(f frame) error {
+		r0, err := ops.Div(f.out(0), f.operand(0), f.operand(1), f.strOptional(2))
+		return f.setTensors(err, r0)
+	}, // divide
+	func(f frame) error {
+		r0, err := ops.TrueDivide(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // true_divide
+	func(f frame) error {
+		r0, err := ops.FloorDivide(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // floor_divide
+	func(f frame) error {
+		r0, err := ops.Remainder(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // remainder
+	func(f frame) error {
+		r0, err := ops.Fmod(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // fmod
+	func(f frame) error {
+		r0, err := ops.Pow(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // pow
+	func(f frame) error {
+		r0, err := ops.FloatPower(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // float_power
+	func(f frame) error { r0, err := ops.Neg(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },        // neg
+	func(f frame) error { r0, err := ops.Neg(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },        // negative
+	func(f frame) error { r0, err := ops.Positive(f.tensor(0)); return f.setTensors(err, r0) },             // positive
+	func(f frame) error { r0, err := ops.Square(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // square
+	func(f frame) error { r0, err := ops.Reciprocal(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // reciprocal
+	func(f frame) error { r0, err := ops.Abs(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },        // abs
+	func(f frame) error { r0, err := ops.Abs(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },        // absolute
+	func(f frame) error { r0, err := ops.Sign(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },       // sign
+	func(f frame) error { r0, err := ops.Sgn(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },        // sgn
+	func(f frame) error {
+		r0, err := ops.Copysign(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // copysign
+	func(f frame) error {
+		r0, err := ops.Addcmul(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3))
+		return f.setTensors(err, r0)
+	}, // addcmul
+	func(f frame) error {
+		r0, err := ops.Addcdiv(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3))
+		return f.setTensors(err, r0)
+	}, // addcdiv
+	func(f frame) error {
+		r0, err := ops.Lerp(f.out(0), f.tensor(0), f.tensor(1), f.operand(2))
+		return f.setTensors(err, r0)
+	}, // lerp
+	func(f frame) error {
+		r0, err := ops.Eq(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // eq
+	func(f frame) error {
+		r0, err := ops.Ne(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // ne
+	func(f frame) error {
+		r0, err := ops.Ne(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // not_equal
+	func(f frame) error {
+		r0, err := ops.Lt(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // lt
+	func(f frame) error {
+		r0, err := ops.Lt(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // less
+	func(f frame) error {
+		r0, err := ops.Le(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // le
+	func(f frame) error {
+		r0, err := ops.Le(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // less_equal
+	func(f frame) error {
+		r0, err := ops.Gt(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // gt
+	func(f frame) error {
+		r0, err := ops.Gt(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // greater
+	func(f frame) error {
+		r0, err := ops.Ge(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // ge
+	func(f frame) error {
+		r0, err := ops.Ge(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // greater_equal
+	func(f frame) error { r0, err := ops.Equal(f.tensor(0), f.tensor(1)); return f.setBool(err, r0) }, // equal
+	func(f frame) error {
+		r0, err := ops.Isclose(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
+		return f.setTensors(err, r0)
+	}, // isclose
+	func(f frame) error {
+		r0, err := ops.Allclose(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
+		return f.setBool(err, r0)
+	}, // allclose
+	func(f frame) error { r0, err := ops.Isnan(f.tensor(0)); return f.setTensors(err, r0) },              // isnan
+	func(f frame) error { r0, err := ops.Isinf(f.tensor(0)); return f.setTensors(err, r0) },              // isinf
+	func(f frame) error { r0, err := ops.Isfinite(f.tensor(0)); return f.setTensors(err, r0) },           // isfinite
+	func(f frame) error { r0, err := ops.Isreal(f.tensor(0)); return f.setTensors(err, r0) },             // isreal
+	func(f frame) error { r0, err := ops.Isposinf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // isposinf
+	func(f frame) error { r0, err := ops.Isneginf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // isneginf
+	func(f frame) error { r0, err := ops.Signbit(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // signbit
+	func(f frame) error {
+		r0, err := ops.ComplexParts(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // complex.parts
+	func(f frame) error {
+		r0, err := ops.Polar(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // polar
+	func(f frame) error { r0, err := ops.Real(f.tensor(0)); return f.setTensors(err, r0) },                    // real
+	func(f frame) error { r0, err := ops.Imag(f.tensor(0)); return f.setTensors(err, r0) },                    // imag
+	func(f frame) error { r0, err := ops.ViewAsReal(f.tensor(0)); return f.setTensors(err, r0) },              // view_as_real
+	func(f frame) error { r0, err := ops.ViewAsComplex(f.tensor(0)); return f.setTensors(err, r0) },           // view_as_complex
+	func(f frame) error { r0, err := ops.Conj(f.tensor(0)); return f.setTensors(err, r0) },                    // conj
+	func(f frame) error { r0, err := ops.ConjPhysical(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // conj_physical
+	func(f frame) error { r0, err := ops.ResolveConj(f.tensor(0)); return f.setTensors(err, r0) },             // resolve_conj
+	func(f frame) error { r0, err := ops.ResolveNeg(f.tensor(0)); return f.setTensors(err, r0) },              // resolve_neg
+	func(f frame) error { r0, err := ops.Angle(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },         // angle
 	func(f frame) error { r0, err := ops.Clone(f.tensor(0), f.format(1)); return f.setTensors(err, r0) },      // clone
 	func(f frame) error { r0, err := ops.Contiguous(f.tensor(0), f.format(1)); return f.setTensors(err, r0) }, // contiguous
 	func(f frame) error {
@@ -176,6 +326,170 @@ var calls = [...]func(frame) error{
 		r0, err := ops.NewOnes(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // new_ones
+	func(f frame) error { r0, err := ops.Sqrt(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // sqrt
+	func(f frame) error { r0, err := ops.Rsqrt(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // rsqrt
+	func(f frame) error { r0, err := ops.Exp(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // exp
+	func(f frame) error { r0, err := ops.Exp2(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // exp2
+	func(f frame) error { r0, err := ops.Expm1(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // expm1
+	func(f frame) error { r0, err := ops.Log(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // log
+	func(f frame) error { r0, err := ops.Log2(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // log2
+	func(f frame) error { r0, err := ops.Log10(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // log10
+	func(f frame) error { r0, err := ops.Log1p(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // log1p
+	func(f frame) error { r0, err := ops.Sin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // sin
+	func(f frame) error { r0, err := ops.Cos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // cos
+	func(f frame) error { r0, err := ops.Tan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // tan
+	func(f frame) error { r0, err := ops.Asin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // asin
+	func(f frame) error { r0, err := ops.Asin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // arcsin
+	func(f frame) error { r0, err := ops.Acos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // acos
+	func(f frame) error { r0, err := ops.Acos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // arccos
+	func(f frame) error { r0, err := ops.Atan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // atan
+	func(f frame) error { r0, err := ops.Atan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // arctan
+	func(f frame) error { r0, err := ops.Sinh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // sinh
+	func(f frame) error { r0, err := ops.Cosh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // cosh
+	func(f frame) error { r0, err := ops.Tanh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // tanh
+	func(f frame) error { r0, err := ops.Asinh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // asinh
+	func(f frame) error { r0, err := ops.Asinh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // arcsinh
+	func(f frame) error { r0, err := ops.Acosh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // acosh
+	func(f frame) error { r0, err := ops.Acosh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // arccosh
+	func(f frame) error { r0, err := ops.Atanh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // atanh
+	func(f frame) error { r0, err := ops.Atanh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // arctanh
+	func(f frame) error { r0, err := ops.Sigmoid(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // sigmoid
+	func(f frame) error {
+		r0, err := ops.Atan2(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // atan2
+	func(f frame) error {
+		r0, err := ops.Atan2(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // arctan2
+	func(f frame) error {
+		r0, err := ops.Hypot(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // hypot
+	func(f frame) error { r0, err := ops.IndexGet(f.tensor(0), f.index(1)); return f.setTensors(err, r0) }, // index.get
+	func(f frame) error {
+		err := ops.IndexSet(f.tensor(0), f.index(1), f.tensor(2))
+		f.refresh(0)
+		return err
+	}, // index.set_
+	func(f frame) error {
+		err := ops.IndexSetScalar(f.tensor(0), f.index(1), f.scalar(2))
+		f.refresh(0)
+		return err
+	}, // index.set_scalar_
+	func(f frame) error {
+		r0, err := ops.IndexPut(f.out(0), f.tensor(0), f.tensors(1), f.tensor(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // index_put
+	func(f frame) error {
+		r0, err := ops.IndexSelect(f.out(0), f.tensor(0), f.int(1), f.tensor(2))
+		return f.setTensors(err, r0)
+	}, // index_select
+	func(f frame) error {
+		r0, err := ops.MaskedSelect(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // masked_select
+	func(f frame) error {
+		r0, err := ops.MaskedFill(f.out(0), f.tensor(0), f.tensor(1), f.operand(2))
+		return f.setTensors(err, r0)
+	}, // masked_fill
+	func(f frame) error {
+		r0, err := ops.MaskedScatter(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2))
+		return f.setTensors(err, r0)
+	}, // masked_scatter
+	func(f frame) error {
+		r0, err := ops.Gather(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // gather
+	func(f frame) error {
+		r0, err := ops.Take(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // take
+	func(f frame) error {
+		r0, err := ops.TakeAlongDim(f.out(0), f.tensor(0), f.tensor(1), f.intOptional(2))
+		return f.setTensors(err, r0)
+	}, // take_along_dim
+	func(f frame) error { r0, err := ops.Nonzero(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // nonzero
+	func(f frame) error { r, err := ops.NonzeroNumpy(f.tensor(0)); return f.setList(err, r) },           // nonzero_numpy
+	func(f frame) error { r0, err := ops.Argwhere(f.tensor(0)); return f.setTensors(err, r0) },          // argwhere
+	func(f frame) error {
+		r0, err := ops.Put(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // put
+	func(f frame) error {
+		r0, err := ops.Scatter(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
+		return f.setTensors(err, r0)
+	}, // scatter.src
+	func(f frame) error {
+		r0, err := ops.ScatterValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3))
+		return f.setTensors(err, r0)
+	}, // scatter.value
+	func(f frame) error {
+		r0, err := ops.ScatterReduceSource(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4))
+		return f.setTensors(err, r0)
+	}, // scatter.src_reduce
+	func(f frame) error {
+		r0, err := ops.ScatterReduceValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3), f.str(4))
+		return f.setTensors(err, r0)
+	}, // scatter.value_reduce
+	func(f frame) error {
+		r0, err := ops.ScatterAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
+		return f.setTensors(err, r0)
+	}, // scatter_add
+	func(f frame) error {
+		r0, err := ops.ScatterReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
+		return f.setTensors(err, r0)
+	}, // scatter_reduce
+	func(f frame) error {
+		r0, err := ops.IndexAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	}, // index_add
+	func(f frame) error {
+		r0, err := ops.IndexCopy(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
+		return f.setTensors(err, r0)
+	}, // index_copy
+	func(f frame) error {
+		r0, err := ops.IndexFill(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.operand(3))
+		return f.setTensors(err, r0)
+	}, // index_fill
+	func(f frame) error {
+		r0, err := ops.IndexReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
+		return f.setTensors(err, r0)
+	}, // index_reduce
+	func(f frame) error {
+		r0, err := ops.LogicalAnd(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // logical_and
+	func(f frame) error {
+		r0, err := ops.LogicalOr(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // logical_or
+	func(f frame) error {
+		r0, err := ops.LogicalXor(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // logical_xor
+	func(f frame) error { r0, err := ops.LogicalNot(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // logical_not
+	func(f frame) error {
+		r0, err := ops.BitwiseAnd(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // bitwise_and
+	func(f frame) error {
+		r0, err := ops.BitwiseOr(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // bitwise_or
+	func(f frame) error {
+		r0, err := ops.BitwiseXor(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // bitwise_xor
+	func(f frame) error { r0, err := ops.BitwiseNot(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // bitwise_not
+	func(f frame) error {
+		r0, err := ops.BitwiseLeftShift(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // bitwise_left_shift
+	func(f frame) error {
+		r0, err := ops.BitwiseRightShift(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // bitwise_right_shift
 	func(f frame) error {
 		r0, err := ops.ToString(f.tensor(0), f.int(1), f.int(2), f.int(3), f.int(4), f.boolOptional(5))
 		return f.setStr(err, r0)
@@ -307,6 +621,169 @@ var calls = [...]func(frame) error{
 	func(f frame) error { r0, err := ops.GeneratorInitialSeed(f.generator(0)); return f.setInt(err, r0) },  // generator_initial_seed
 	func(f frame) error { r0, err := ops.GeneratorGetState(f.generator(0)); return f.setTensors(err, r0) }, // generator_get_state
 	func(f frame) error { return ops.GeneratorSetState(f.generator(0), f.tensor(1)) },                      // generator_set_state
+	func(f frame) error {
+		r0, err := ops.Sum(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+		return f.setTensors(err, r0)
+	}, // sum
+	func(f frame) error {
+		r0, err := ops.Nansum(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+		return f.setTensors(err, r0)
+	}, // nansum
+	func(f frame) error {
+		r0, err := ops.Prod(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2), f.dtype(3))
+		return f.setTensors(err, r0)
+	}, // prod
+	func(f frame) error {
+		r0, err := ops.Mean(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+		return f.setTensors(err, r0)
+	}, // mean
+	func(f frame) error {
+		r0, err := ops.Nanmean(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+		return f.setTensors(err, r0)
+	}, // nanmean
+	func(f frame) error {
+		r0, err := ops.Any(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // any
+	func(f frame) error {
+		r0, err := ops.All(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // all
+	func(f frame) error { r0, err := ops.CountNonzero(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) }, // count_nonzero
+	func(f frame) error { r0, err := ops.Std(f.tensor(0), f.bool(1)); return f.setTensors(err, r0) },          // std
+	func(f frame) error {
+		r0, err := ops.StdDim(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // std.dim
+	func(f frame) error {
+		r0, err := ops.StdCorrection(f.out(0), f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // std.correction
+	func(f frame) error { r0, err := ops.Var(f.tensor(0), f.bool(1)); return f.setTensors(err, r0) }, // var
+	func(f frame) error {
+		r0, err := ops.VarDim(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // var.dim
+	func(f frame) error {
+		r0, err := ops.VarCorrection(f.out(0), f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // var.correction
+	func(f frame) error {
+		r0, r1, err := ops.StdMean(f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0, r1)
+	}, // std_mean
+	func(f frame) error {
+		r0, r1, err := ops.StdMeanDim(f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	}, // std_mean.dim
+	func(f frame) error {
+		r0, r1, err := ops.StdMeanCorrection(f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	}, // std_mean.correction
+	func(f frame) error {
+		r0, r1, err := ops.VarMean(f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0, r1)
+	}, // var_mean
+	func(f frame) error {
+		r0, r1, err := ops.VarMeanDim(f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	}, // var_mean.dim
+	func(f frame) error {
+		r0, r1, err := ops.VarMeanCorrection(f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	}, // var_mean.correction
+	func(f frame) error {
+		r0, err := ops.Norm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
+		return f.setTensors(err, r0)
+	}, // norm
+	func(f frame) error {
+		r0, err := ops.NormName(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4))
+		return f.setTensors(err, r0)
+	}, // norm.name
+	func(f frame) error {
+		r0, err := ops.Amax(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // amax
+	func(f frame) error {
+		r0, err := ops.Amin(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // amin
+	func(f frame) error { r0, err := ops.Max(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // max
+	func(f frame) error {
+		r0, r1, err := ops.MaxDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	}, // max.dim
+	func(f frame) error { r0, err := ops.Min(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // min
+	func(f frame) error {
+		r0, r1, err := ops.MinDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	}, // min.dim
+	func(f frame) error {
+		r0, r1, err := ops.Aminmax(f.out(0), f.out(1), f.tensor(0), f.intOptional(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	}, // aminmax
+	func(f frame) error {
+		r0, err := ops.Argmax(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // argmax
+	func(f frame) error {
+		r0, err := ops.Argmin(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // argmin
+	func(f frame) error { r0, err := ops.Floor(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // floor
+	func(f frame) error { r0, err := ops.Ceil(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // ceil
+	func(f frame) error { r0, err := ops.Trunc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // trunc
+	func(f frame) error { r0, err := ops.Trunc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // fix
+	func(f frame) error {
+		r0, err := ops.Round(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // round
+	func(f frame) error { r0, err := ops.Frac(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // frac
+	func(f frame) error {
+		r0, err := ops.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
+		return f.setTensors(err, r0)
+	}, // clamp
+	func(f frame) error {
+		r0, err := ops.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2))
+		return f.setTensors(err, r0)
+	}, // clamp.tensor
+	func(f frame) error {
+		r0, err := ops.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
+		return f.setTensors(err, r0)
+	}, // clip
+	func(f frame) error {
+		r0, err := ops.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2))
+		return f.setTensors(err, r0)
+	}, // clip.tensor
+	func(f frame) error {
+		r0, err := ops.ClampMin(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // clamp_min
+	func(f frame) error {
+		r0, err := ops.ClampMax(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // clamp_max
+	func(f frame) error {
+		r0, err := ops.Maximum(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // maximum
+	func(f frame) error {
+		r0, err := ops.Minimum(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // minimum
+	func(f frame) error {
+		r0, err := ops.Fmax(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // fmax
+	func(f frame) error {
+		r0, err := ops.Fmin(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // fmin
+	func(f frame) error { r0, err := ops.Relu(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // relu
+	func(f frame) error {
+		r0, err := ops.Where(f.out(0), f.tensor(0), f.operand(1), f.operand(2))
+		return f.setTensors(err, r0)
+	}, // where
 	func(f frame) error {
 		r0, err := ops.FromData(f.pointer(0), f.ints(1), f.dtype(2))
 		return f.setTensors(err, r0)

@@ -74,10 +74,185 @@ TENSOR_API tensor_status tensor_add_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
+TENSOR_API tensor_status tensor_sub(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "sub", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 1, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sub", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "sub", "other");
+  LT_SCALAR(alpha, LT_MUST, "sub", "alpha"); a[2].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "sub");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sub_scalar(const tensor_t *self, tensor_scalar other, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "sub", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 1, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sub", "self");
+  LT_SCALAR(other, LT_MUST, "sub", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_SCALAR(alpha, LT_MUST, "sub", "alpha"); a[2].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "sub");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sub_(tensor_t *self, const tensor_t *other, tensor_scalar alpha) {
+  lt_value a[3];
+  lt_frame frame = {.op = 1, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sub", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "sub", "other");
+  LT_SCALAR(alpha, LT_MUST, "sub", "alpha"); a[2].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "sub");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sub_scalar_(tensor_t *self, tensor_scalar other, tensor_scalar alpha) {
+  lt_value a[3];
+  lt_frame frame = {.op = 1, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sub", "self");
+  LT_SCALAR(other, LT_MUST, "sub", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_SCALAR(alpha, LT_MUST, "sub", "alpha"); a[2].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "sub");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sub_out(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 1, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sub", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "sub", "other");
+  LT_SCALAR(alpha, LT_MUST, "sub", "alpha"); a[2].scalar = alpha;
+  LT_OUTPUT(frame.out[0], out, "sub", "out");
+  tensor_status status = lt_invoke(&frame, "sub");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sub_scalar_out(const tensor_t *self, tensor_scalar other, tensor_scalar alpha, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 1, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sub", "self");
+  LT_SCALAR(other, LT_MUST, "sub", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_SCALAR(alpha, LT_MUST, "sub", "alpha"); a[2].scalar = alpha;
+  LT_OUTPUT(frame.out[0], out, "sub", "out");
+  tensor_status status = lt_invoke(&frame, "sub");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_subtract(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "subtract", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 2, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "subtract", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "subtract", "other");
+  LT_SCALAR(alpha, LT_MUST, "subtract", "alpha"); a[2].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "subtract");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_subtract_scalar(const tensor_t *self, tensor_scalar other, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "subtract", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 2, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "subtract", "self");
+  LT_SCALAR(other, LT_MUST, "subtract", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_SCALAR(alpha, LT_MUST, "subtract", "alpha"); a[2].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "subtract");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_subtract_(tensor_t *self, const tensor_t *other, tensor_scalar alpha) {
+  lt_value a[3];
+  lt_frame frame = {.op = 2, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "subtract", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "subtract", "other");
+  LT_SCALAR(alpha, LT_MUST, "subtract", "alpha"); a[2].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "subtract");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_subtract_scalar_(tensor_t *self, tensor_scalar other, tensor_scalar alpha) {
+  lt_value a[3];
+  lt_frame frame = {.op = 2, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "subtract", "self");
+  LT_SCALAR(other, LT_MUST, "subtract", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_SCALAR(alpha, LT_MUST, "subtract", "alpha"); a[2].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "subtract");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_subtract_out(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 2, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "subtract", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "subtract", "other");
+  LT_SCALAR(alpha, LT_MUST, "subtract", "alpha"); a[2].scalar = alpha;
+  LT_OUTPUT(frame.out[0], out, "subtract", "out");
+  tensor_status status = lt_invoke(&frame, "subtract");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_subtract_scalar_out(const tensor_t *self, tensor_scalar other, tensor_scalar alpha, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 2, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "subtract", "self");
+  LT_SCALAR(other, LT_MUST, "subtract", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_SCALAR(alpha, LT_MUST, "subtract", "alpha"); a[2].scalar = alpha;
+  LT_OUTPUT(frame.out[0], out, "subtract", "out");
+  tensor_status status = lt_invoke(&frame, "subtract");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rsub(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "rsub", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 3, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "rsub", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "rsub", "other");
+  LT_SCALAR(alpha, LT_MUST, "rsub", "alpha"); a[2].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "rsub");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rsub_scalar(const tensor_t *self, tensor_scalar other, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "rsub", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 3, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "rsub", "self");
+  LT_SCALAR(other, LT_MUST, "rsub", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_SCALAR(alpha, LT_MUST, "rsub", "alpha"); a[2].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "rsub");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_mul(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "mul", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 1, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 4, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mul", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "mul", "other");
   tensor_status status = lt_invoke(&frame, "mul");
@@ -90,7 +265,7 @@ TENSOR_API tensor_status tensor_mul(const tensor_t *self, const tensor_t *other,
 TENSOR_API tensor_status tensor_mul_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "mul", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 1, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 4, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mul", "self");
   LT_SCALAR(other, LT_MUST, "mul", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -103,7 +278,7 @@ TENSOR_API tensor_status tensor_mul_scalar(const tensor_t *self, tensor_scalar o
 
 TENSOR_API tensor_status tensor_mul_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 1, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 4, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mul", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "mul", "other");
   tensor_status status = lt_invoke(&frame, "mul");
@@ -112,7 +287,7 @@ TENSOR_API tensor_status tensor_mul_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_mul_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 1, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 4, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mul", "self");
   LT_SCALAR(other, LT_MUST, "mul", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -122,7 +297,7 @@ TENSOR_API tensor_status tensor_mul_scalar_(tensor_t *self, tensor_scalar other)
 
 TENSOR_API tensor_status tensor_mul_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 1, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 4, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mul", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "mul", "other");
   LT_OUTPUT(frame.out[0], out, "mul", "out");
@@ -132,7 +307,7 @@ TENSOR_API tensor_status tensor_mul_out(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_mul_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 1, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 4, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mul", "self");
   LT_SCALAR(other, LT_MUST, "mul", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -141,10 +316,2158 @@ TENSOR_API tensor_status tensor_mul_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
+TENSOR_API tensor_status tensor_multiply(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "multiply", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 5, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "multiply", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "multiply", "other");
+  tensor_status status = lt_invoke(&frame, "multiply");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_multiply_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "multiply", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 5, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "multiply", "self");
+  LT_SCALAR(other, LT_MUST, "multiply", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "multiply");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_multiply_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 5, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "multiply", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "multiply", "other");
+  tensor_status status = lt_invoke(&frame, "multiply");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_multiply_scalar_(tensor_t *self, tensor_scalar other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 5, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "multiply", "self");
+  LT_SCALAR(other, LT_MUST, "multiply", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "multiply");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_multiply_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 5, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "multiply", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "multiply", "other");
+  LT_OUTPUT(frame.out[0], out, "multiply", "out");
+  tensor_status status = lt_invoke(&frame, "multiply");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_multiply_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 5, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "multiply", "self");
+  LT_SCALAR(other, LT_MUST, "multiply", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "multiply", "out");
+  tensor_status status = lt_invoke(&frame, "multiply");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_div(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t **out) {
+  LT_RESULT(out, "div", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 6, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "div", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "div", "other");
+  a[2].text = rounding_mode;
+  tensor_status status = lt_invoke(&frame, "div");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_div_scalar(const tensor_t *self, tensor_scalar other, const char *rounding_mode, tensor_t **out) {
+  LT_RESULT(out, "div", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 6, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "div", "self");
+  LT_SCALAR(other, LT_MUST, "div", "other"); a[1].scalar = other;
+  frame.number = 2;
+  a[2].text = rounding_mode;
+  tensor_status status = lt_invoke(&frame, "div");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_div_(tensor_t *self, const tensor_t *other, const char *rounding_mode) {
+  lt_value a[3];
+  lt_frame frame = {.op = 6, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "div", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "div", "other");
+  a[2].text = rounding_mode;
+  tensor_status status = lt_invoke(&frame, "div");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_div_scalar_(tensor_t *self, tensor_scalar other, const char *rounding_mode) {
+  lt_value a[3];
+  lt_frame frame = {.op = 6, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "div", "self");
+  LT_SCALAR(other, LT_MUST, "div", "other"); a[1].scalar = other;
+  frame.number = 2;
+  a[2].text = rounding_mode;
+  tensor_status status = lt_invoke(&frame, "div");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_div_out(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 6, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "div", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "div", "other");
+  a[2].text = rounding_mode;
+  LT_OUTPUT(frame.out[0], out, "div", "out");
+  tensor_status status = lt_invoke(&frame, "div");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_div_scalar_out(const tensor_t *self, tensor_scalar other, const char *rounding_mode, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 6, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "div", "self");
+  LT_SCALAR(other, LT_MUST, "div", "other"); a[1].scalar = other;
+  frame.number = 2;
+  a[2].text = rounding_mode;
+  LT_OUTPUT(frame.out[0], out, "div", "out");
+  tensor_status status = lt_invoke(&frame, "div");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_divide(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t **out) {
+  LT_RESULT(out, "divide", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 7, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "divide", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "divide", "other");
+  a[2].text = rounding_mode;
+  tensor_status status = lt_invoke(&frame, "divide");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_divide_scalar(const tensor_t *self, tensor_scalar other, const char *rounding_mode, tensor_t **out) {
+  LT_RESULT(out, "divide", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 7, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "divide", "self");
+  LT_SCALAR(other, LT_MUST, "divide", "other"); a[1].scalar = other;
+  frame.number = 2;
+  a[2].text = rounding_mode;
+  tensor_status status = lt_invoke(&frame, "divide");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_divide_(tensor_t *self, const tensor_t *other, const char *rounding_mode) {
+  lt_value a[3];
+  lt_frame frame = {.op = 7, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "divide", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "divide", "other");
+  a[2].text = rounding_mode;
+  tensor_status status = lt_invoke(&frame, "divide");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_divide_scalar_(tensor_t *self, tensor_scalar other, const char *rounding_mode) {
+  lt_value a[3];
+  lt_frame frame = {.op = 7, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "divide", "self");
+  LT_SCALAR(other, LT_MUST, "divide", "other"); a[1].scalar = other;
+  frame.number = 2;
+  a[2].text = rounding_mode;
+  tensor_status status = lt_invoke(&frame, "divide");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_divide_out(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 7, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "divide", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "divide", "other");
+  a[2].text = rounding_mode;
+  LT_OUTPUT(frame.out[0], out, "divide", "out");
+  tensor_status status = lt_invoke(&frame, "divide");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_divide_scalar_out(const tensor_t *self, tensor_scalar other, const char *rounding_mode, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 7, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "divide", "self");
+  LT_SCALAR(other, LT_MUST, "divide", "other"); a[1].scalar = other;
+  frame.number = 2;
+  a[2].text = rounding_mode;
+  LT_OUTPUT(frame.out[0], out, "divide", "out");
+  tensor_status status = lt_invoke(&frame, "divide");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_true_divide(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "true_divide", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 8, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "true_divide", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "true_divide", "other");
+  tensor_status status = lt_invoke(&frame, "true_divide");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_true_divide_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "true_divide", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 8, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "true_divide", "self");
+  LT_SCALAR(other, LT_MUST, "true_divide", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "true_divide");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_true_divide_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 8, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "true_divide", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "true_divide", "other");
+  tensor_status status = lt_invoke(&frame, "true_divide");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_true_divide_scalar_(tensor_t *self, tensor_scalar other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 8, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "true_divide", "self");
+  LT_SCALAR(other, LT_MUST, "true_divide", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "true_divide");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_true_divide_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 8, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "true_divide", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "true_divide", "other");
+  LT_OUTPUT(frame.out[0], out, "true_divide", "out");
+  tensor_status status = lt_invoke(&frame, "true_divide");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_true_divide_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 8, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "true_divide", "self");
+  LT_SCALAR(other, LT_MUST, "true_divide", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "true_divide", "out");
+  tensor_status status = lt_invoke(&frame, "true_divide");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_floor_divide(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "floor_divide", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 9, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "floor_divide", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "floor_divide", "other");
+  tensor_status status = lt_invoke(&frame, "floor_divide");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_floor_divide_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "floor_divide", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 9, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "floor_divide", "self");
+  LT_SCALAR(other, LT_MUST, "floor_divide", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "floor_divide");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_floor_divide_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 9, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "floor_divide", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "floor_divide", "other");
+  tensor_status status = lt_invoke(&frame, "floor_divide");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_floor_divide_scalar_(tensor_t *self, tensor_scalar other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 9, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "floor_divide", "self");
+  LT_SCALAR(other, LT_MUST, "floor_divide", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "floor_divide");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_floor_divide_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 9, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "floor_divide", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "floor_divide", "other");
+  LT_OUTPUT(frame.out[0], out, "floor_divide", "out");
+  tensor_status status = lt_invoke(&frame, "floor_divide");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_floor_divide_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 9, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "floor_divide", "self");
+  LT_SCALAR(other, LT_MUST, "floor_divide", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "floor_divide", "out");
+  tensor_status status = lt_invoke(&frame, "floor_divide");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_remainder(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "remainder", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 10, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "remainder", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "remainder", "other");
+  tensor_status status = lt_invoke(&frame, "remainder");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_remainder_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "remainder", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 10, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "remainder", "self");
+  LT_SCALAR(other, LT_MUST, "remainder", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "remainder");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_remainder_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 10, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "remainder", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "remainder", "other");
+  tensor_status status = lt_invoke(&frame, "remainder");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_remainder_scalar_(tensor_t *self, tensor_scalar other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 10, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "remainder", "self");
+  LT_SCALAR(other, LT_MUST, "remainder", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "remainder");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_remainder_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 10, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "remainder", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "remainder", "other");
+  LT_OUTPUT(frame.out[0], out, "remainder", "out");
+  tensor_status status = lt_invoke(&frame, "remainder");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_remainder_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 10, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "remainder", "self");
+  LT_SCALAR(other, LT_MUST, "remainder", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "remainder", "out");
+  tensor_status status = lt_invoke(&frame, "remainder");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fmod(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "fmod", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 11, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fmod", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "fmod", "other");
+  tensor_status status = lt_invoke(&frame, "fmod");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fmod_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "fmod", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 11, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fmod", "self");
+  LT_SCALAR(other, LT_MUST, "fmod", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "fmod");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fmod_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 11, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fmod", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "fmod", "other");
+  tensor_status status = lt_invoke(&frame, "fmod");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fmod_scalar_(tensor_t *self, tensor_scalar other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 11, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fmod", "self");
+  LT_SCALAR(other, LT_MUST, "fmod", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "fmod");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fmod_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 11, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fmod", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "fmod", "other");
+  LT_OUTPUT(frame.out[0], out, "fmod", "out");
+  tensor_status status = lt_invoke(&frame, "fmod");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fmod_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 11, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fmod", "self");
+  LT_SCALAR(other, LT_MUST, "fmod", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "fmod", "out");
+  tensor_status status = lt_invoke(&frame, "fmod");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_pow(const tensor_t *self, const tensor_t *exponent, tensor_t **out) {
+  LT_RESULT(out, "pow", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 12, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "pow", "self");
+  LT_REQUIRED(a[1], exponent, LT_TENSOR, "pow", "exponent");
+  tensor_status status = lt_invoke(&frame, "pow");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_pow_scalar(const tensor_t *self, tensor_scalar exponent, tensor_t **out) {
+  LT_RESULT(out, "pow", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 12, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "pow", "self");
+  LT_SCALAR(exponent, LT_MUST, "pow", "exponent"); a[1].scalar = exponent;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "pow");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_pow_(tensor_t *self, const tensor_t *exponent) {
+  lt_value a[2];
+  lt_frame frame = {.op = 12, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "pow", "self");
+  LT_REQUIRED(a[1], exponent, LT_TENSOR, "pow", "exponent");
+  tensor_status status = lt_invoke(&frame, "pow");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_pow_scalar_(tensor_t *self, tensor_scalar exponent) {
+  lt_value a[2];
+  lt_frame frame = {.op = 12, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "pow", "self");
+  LT_SCALAR(exponent, LT_MUST, "pow", "exponent"); a[1].scalar = exponent;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "pow");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_pow_out(const tensor_t *self, const tensor_t *exponent, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 12, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "pow", "self");
+  LT_REQUIRED(a[1], exponent, LT_TENSOR, "pow", "exponent");
+  LT_OUTPUT(frame.out[0], out, "pow", "out");
+  tensor_status status = lt_invoke(&frame, "pow");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_pow_scalar_out(const tensor_t *self, tensor_scalar exponent, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 12, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "pow", "self");
+  LT_SCALAR(exponent, LT_MUST, "pow", "exponent"); a[1].scalar = exponent;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "pow", "out");
+  tensor_status status = lt_invoke(&frame, "pow");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_float_power(const tensor_t *self, const tensor_t *exponent, tensor_t **out) {
+  LT_RESULT(out, "float_power", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 13, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "float_power", "self");
+  LT_REQUIRED(a[1], exponent, LT_TENSOR, "float_power", "exponent");
+  tensor_status status = lt_invoke(&frame, "float_power");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_float_power_scalar(const tensor_t *self, tensor_scalar exponent, tensor_t **out) {
+  LT_RESULT(out, "float_power", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 13, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "float_power", "self");
+  LT_SCALAR(exponent, LT_MUST, "float_power", "exponent"); a[1].scalar = exponent;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "float_power");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_float_power_(tensor_t *self, const tensor_t *exponent) {
+  lt_value a[2];
+  lt_frame frame = {.op = 13, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "float_power", "self");
+  LT_REQUIRED(a[1], exponent, LT_TENSOR, "float_power", "exponent");
+  tensor_status status = lt_invoke(&frame, "float_power");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_float_power_scalar_(tensor_t *self, tensor_scalar exponent) {
+  lt_value a[2];
+  lt_frame frame = {.op = 13, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "float_power", "self");
+  LT_SCALAR(exponent, LT_MUST, "float_power", "exponent"); a[1].scalar = exponent;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "float_power");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_float_power_out(const tensor_t *self, const tensor_t *exponent, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 13, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "float_power", "self");
+  LT_REQUIRED(a[1], exponent, LT_TENSOR, "float_power", "exponent");
+  LT_OUTPUT(frame.out[0], out, "float_power", "out");
+  tensor_status status = lt_invoke(&frame, "float_power");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_float_power_scalar_out(const tensor_t *self, tensor_scalar exponent, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 13, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "float_power", "self");
+  LT_SCALAR(exponent, LT_MUST, "float_power", "exponent"); a[1].scalar = exponent;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "float_power", "out");
+  tensor_status status = lt_invoke(&frame, "float_power");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_neg(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "neg", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 14, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "neg", "self");
+  tensor_status status = lt_invoke(&frame, "neg");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_neg_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 14, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "neg", "self");
+  tensor_status status = lt_invoke(&frame, "neg");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_neg_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 14, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "neg", "self");
+  LT_OUTPUT(frame.out[0], out, "neg", "out");
+  tensor_status status = lt_invoke(&frame, "neg");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_negative(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "negative", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 15, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "negative", "self");
+  tensor_status status = lt_invoke(&frame, "negative");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_negative_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 15, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "negative", "self");
+  tensor_status status = lt_invoke(&frame, "negative");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_negative_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 15, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "negative", "self");
+  LT_OUTPUT(frame.out[0], out, "negative", "out");
+  tensor_status status = lt_invoke(&frame, "negative");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_positive(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "positive", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 16, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "positive", "self");
+  tensor_status status = lt_invoke(&frame, "positive");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_square(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "square", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 17, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "square", "self");
+  tensor_status status = lt_invoke(&frame, "square");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_square_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 17, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "square", "self");
+  tensor_status status = lt_invoke(&frame, "square");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_square_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 17, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "square", "self");
+  LT_OUTPUT(frame.out[0], out, "square", "out");
+  tensor_status status = lt_invoke(&frame, "square");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_reciprocal(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "reciprocal", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 18, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "reciprocal", "self");
+  tensor_status status = lt_invoke(&frame, "reciprocal");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_reciprocal_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 18, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "reciprocal", "self");
+  tensor_status status = lt_invoke(&frame, "reciprocal");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_reciprocal_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 18, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "reciprocal", "self");
+  LT_OUTPUT(frame.out[0], out, "reciprocal", "out");
+  tensor_status status = lt_invoke(&frame, "reciprocal");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_abs(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "abs", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 19, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "abs", "self");
+  tensor_status status = lt_invoke(&frame, "abs");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_abs_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 19, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "abs", "self");
+  tensor_status status = lt_invoke(&frame, "abs");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_abs_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 19, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "abs", "self");
+  LT_OUTPUT(frame.out[0], out, "abs", "out");
+  tensor_status status = lt_invoke(&frame, "abs");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_absolute(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "absolute", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 20, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "absolute", "self");
+  tensor_status status = lt_invoke(&frame, "absolute");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_absolute_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 20, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "absolute", "self");
+  tensor_status status = lt_invoke(&frame, "absolute");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_absolute_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 20, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "absolute", "self");
+  LT_OUTPUT(frame.out[0], out, "absolute", "out");
+  tensor_status status = lt_invoke(&frame, "absolute");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sign(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "sign", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 21, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sign", "self");
+  tensor_status status = lt_invoke(&frame, "sign");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sign_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 21, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sign", "self");
+  tensor_status status = lt_invoke(&frame, "sign");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sign_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 21, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sign", "self");
+  LT_OUTPUT(frame.out[0], out, "sign", "out");
+  tensor_status status = lt_invoke(&frame, "sign");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sgn(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "sgn", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 22, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sgn", "self");
+  tensor_status status = lt_invoke(&frame, "sgn");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sgn_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 22, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sgn", "self");
+  tensor_status status = lt_invoke(&frame, "sgn");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sgn_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 22, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sgn", "self");
+  LT_OUTPUT(frame.out[0], out, "sgn", "out");
+  tensor_status status = lt_invoke(&frame, "sgn");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_copysign(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "copysign", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 23, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "copysign", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "copysign", "other");
+  tensor_status status = lt_invoke(&frame, "copysign");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_copysign_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "copysign", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 23, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "copysign", "self");
+  LT_SCALAR(other, LT_MUST, "copysign", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "copysign");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_copysign_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 23, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "copysign", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "copysign", "other");
+  tensor_status status = lt_invoke(&frame, "copysign");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_copysign_scalar_(tensor_t *self, tensor_scalar other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 23, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "copysign", "self");
+  LT_SCALAR(other, LT_MUST, "copysign", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "copysign");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_copysign_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 23, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "copysign", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "copysign", "other");
+  LT_OUTPUT(frame.out[0], out, "copysign", "out");
+  tensor_status status = lt_invoke(&frame, "copysign");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_copysign_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 23, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "copysign", "self");
+  LT_SCALAR(other, LT_MUST, "copysign", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "copysign", "out");
+  tensor_status status = lt_invoke(&frame, "copysign");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addcmul(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t **out) {
+  LT_RESULT(out, "addcmul", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 24, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addcmul", "self");
+  LT_REQUIRED(a[1], tensor1, LT_TENSOR, "addcmul", "tensor1");
+  LT_REQUIRED(a[2], tensor2, LT_TENSOR, "addcmul", "tensor2");
+  LT_SCALAR(value, LT_MUST, "addcmul", "value"); a[3].scalar = value;
+  tensor_status status = lt_invoke(&frame, "addcmul");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addcmul_(tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value) {
+  lt_value a[4];
+  lt_frame frame = {.op = 24, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addcmul", "self");
+  LT_REQUIRED(a[1], tensor1, LT_TENSOR, "addcmul", "tensor1");
+  LT_REQUIRED(a[2], tensor2, LT_TENSOR, "addcmul", "tensor2");
+  LT_SCALAR(value, LT_MUST, "addcmul", "value"); a[3].scalar = value;
+  tensor_status status = lt_invoke(&frame, "addcmul");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addcmul_out(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 24, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addcmul", "self");
+  LT_REQUIRED(a[1], tensor1, LT_TENSOR, "addcmul", "tensor1");
+  LT_REQUIRED(a[2], tensor2, LT_TENSOR, "addcmul", "tensor2");
+  LT_SCALAR(value, LT_MUST, "addcmul", "value"); a[3].scalar = value;
+  LT_OUTPUT(frame.out[0], out, "addcmul", "out");
+  tensor_status status = lt_invoke(&frame, "addcmul");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addcdiv(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t **out) {
+  LT_RESULT(out, "addcdiv", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 25, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addcdiv", "self");
+  LT_REQUIRED(a[1], tensor1, LT_TENSOR, "addcdiv", "tensor1");
+  LT_REQUIRED(a[2], tensor2, LT_TENSOR, "addcdiv", "tensor2");
+  LT_SCALAR(value, LT_MUST, "addcdiv", "value"); a[3].scalar = value;
+  tensor_status status = lt_invoke(&frame, "addcdiv");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addcdiv_(tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value) {
+  lt_value a[4];
+  lt_frame frame = {.op = 25, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addcdiv", "self");
+  LT_REQUIRED(a[1], tensor1, LT_TENSOR, "addcdiv", "tensor1");
+  LT_REQUIRED(a[2], tensor2, LT_TENSOR, "addcdiv", "tensor2");
+  LT_SCALAR(value, LT_MUST, "addcdiv", "value"); a[3].scalar = value;
+  tensor_status status = lt_invoke(&frame, "addcdiv");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addcdiv_out(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 25, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addcdiv", "self");
+  LT_REQUIRED(a[1], tensor1, LT_TENSOR, "addcdiv", "tensor1");
+  LT_REQUIRED(a[2], tensor2, LT_TENSOR, "addcdiv", "tensor2");
+  LT_SCALAR(value, LT_MUST, "addcdiv", "value"); a[3].scalar = value;
+  LT_OUTPUT(frame.out[0], out, "addcdiv", "out");
+  tensor_status status = lt_invoke(&frame, "addcdiv");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lerp(const tensor_t *self, const tensor_t *end, const tensor_t *weight, tensor_t **out) {
+  LT_RESULT(out, "lerp", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 26, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lerp", "self");
+  LT_REQUIRED(a[1], end, LT_TENSOR, "lerp", "end");
+  LT_REQUIRED(a[2], weight, LT_TENSOR, "lerp", "weight");
+  tensor_status status = lt_invoke(&frame, "lerp");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lerp_scalar(const tensor_t *self, const tensor_t *end, tensor_scalar weight, tensor_t **out) {
+  LT_RESULT(out, "lerp", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 26, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lerp", "self");
+  LT_REQUIRED(a[1], end, LT_TENSOR, "lerp", "end");
+  LT_SCALAR(weight, LT_MUST, "lerp", "weight"); a[2].scalar = weight;
+  frame.number = 3;
+  tensor_status status = lt_invoke(&frame, "lerp");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lerp_(tensor_t *self, const tensor_t *end, const tensor_t *weight) {
+  lt_value a[3];
+  lt_frame frame = {.op = 26, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lerp", "self");
+  LT_REQUIRED(a[1], end, LT_TENSOR, "lerp", "end");
+  LT_REQUIRED(a[2], weight, LT_TENSOR, "lerp", "weight");
+  tensor_status status = lt_invoke(&frame, "lerp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lerp_scalar_(tensor_t *self, const tensor_t *end, tensor_scalar weight) {
+  lt_value a[3];
+  lt_frame frame = {.op = 26, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lerp", "self");
+  LT_REQUIRED(a[1], end, LT_TENSOR, "lerp", "end");
+  LT_SCALAR(weight, LT_MUST, "lerp", "weight"); a[2].scalar = weight;
+  frame.number = 3;
+  tensor_status status = lt_invoke(&frame, "lerp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lerp_out(const tensor_t *self, const tensor_t *end, const tensor_t *weight, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 26, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lerp", "self");
+  LT_REQUIRED(a[1], end, LT_TENSOR, "lerp", "end");
+  LT_REQUIRED(a[2], weight, LT_TENSOR, "lerp", "weight");
+  LT_OUTPUT(frame.out[0], out, "lerp", "out");
+  tensor_status status = lt_invoke(&frame, "lerp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lerp_scalar_out(const tensor_t *self, const tensor_t *end, tensor_scalar weight, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 26, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lerp", "self");
+  LT_REQUIRED(a[1], end, LT_TENSOR, "lerp", "end");
+  LT_SCALAR(weight, LT_MUST, "lerp", "weight"); a[2].scalar = weight;
+  frame.number = 3;
+  LT_OUTPUT(frame.out[0], out, "lerp", "out");
+  tensor_status status = lt_invoke(&frame, "lerp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_eq(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "eq", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 27, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "eq", "other");
+  tensor_status status = lt_invoke(&frame, "eq");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_eq_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "eq", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 27, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
+  LT_SCALAR(other, LT_MUST, "eq", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "eq");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_eq_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 27, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "eq", "other");
+  tensor_status status = lt_invoke(&frame, "eq");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_eq_scalar_(tensor_t *self, tensor_scalar other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 27, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
+  LT_SCALAR(other, LT_MUST, "eq", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "eq");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_eq_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 27, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "eq", "other");
+  LT_OUTPUT(frame.out[0], out, "eq", "out");
+  tensor_status status = lt_invoke(&frame, "eq");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_eq_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 27, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
+  LT_SCALAR(other, LT_MUST, "eq", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "eq", "out");
+  tensor_status status = lt_invoke(&frame, "eq");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ne(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "ne", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 28, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "ne", "other");
+  tensor_status status = lt_invoke(&frame, "ne");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ne_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "ne", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 28, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
+  LT_SCALAR(other, LT_MUST, "ne", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "ne");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ne_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 28, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "ne", "other");
+  tensor_status status = lt_invoke(&frame, "ne");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ne_scalar_(tensor_t *self, tensor_scalar other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 28, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
+  LT_SCALAR(other, LT_MUST, "ne", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "ne");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ne_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 28, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "ne", "other");
+  LT_OUTPUT(frame.out[0], out, "ne", "out");
+  tensor_status status = lt_invoke(&frame, "ne");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ne_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 28, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
+  LT_SCALAR(other, LT_MUST, "ne", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "ne", "out");
+  tensor_status status = lt_invoke(&frame, "ne");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_not_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "not_equal", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 29, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "not_equal", "other");
+  tensor_status status = lt_invoke(&frame, "not_equal");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_not_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "not_equal", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 29, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
+  LT_SCALAR(other, LT_MUST, "not_equal", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "not_equal");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_not_equal_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 29, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "not_equal", "other");
+  tensor_status status = lt_invoke(&frame, "not_equal");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_not_equal_scalar_(tensor_t *self, tensor_scalar other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 29, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
+  LT_SCALAR(other, LT_MUST, "not_equal", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "not_equal");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_not_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 29, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "not_equal", "other");
+  LT_OUTPUT(frame.out[0], out, "not_equal", "out");
+  tensor_status status = lt_invoke(&frame, "not_equal");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_not_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 29, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
+  LT_SCALAR(other, LT_MUST, "not_equal", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "not_equal", "out");
+  tensor_status status = lt_invoke(&frame, "not_equal");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "lt", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 30, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "lt", "other");
+  tensor_status status = lt_invoke(&frame, "lt");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lt_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "lt", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 30, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
+  LT_SCALAR(other, LT_MUST, "lt", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "lt");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lt_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 30, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "lt", "other");
+  tensor_status status = lt_invoke(&frame, "lt");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lt_scalar_(tensor_t *self, tensor_scalar other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 30, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
+  LT_SCALAR(other, LT_MUST, "lt", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "lt");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lt_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 30, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "lt", "other");
+  LT_OUTPUT(frame.out[0], out, "lt", "out");
+  tensor_status status = lt_invoke(&frame, "lt");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lt_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 30, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
+  LT_SCALAR(other, LT_MUST, "lt", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "lt", "out");
+  tensor_status status = lt_invoke(&frame, "lt");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_less(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "less", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 31, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "less", "other");
+  tensor_status status = lt_invoke(&frame, "less");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_less_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "less", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 31, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
+  LT_SCALAR(other, LT_MUST, "less", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "less");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_less_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 31, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "less", "other");
+  tensor_status status = lt_invoke(&frame, "less");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_less_scalar_(tensor_t *self, tensor_scalar other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 31, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
+  LT_SCALAR(other, LT_MUST, "less", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "less");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_less_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 31, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "less", "other");
+  LT_OUTPUT(frame.out[0], out, "less", "out");
+  tensor_status status = lt_invoke(&frame, "less");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_less_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 31, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
+  LT_SCALAR(other, LT_MUST, "less", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "less", "out");
+  tensor_status status = lt_invoke(&frame, "less");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_le(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "le", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 32, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "le", "other");
+  tensor_status status = lt_invoke(&frame, "le");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_le_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "le", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 32, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
+  LT_SCALAR(other, LT_MUST, "le", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "le");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_le_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 32, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "le", "other");
+  tensor_status status = lt_invoke(&frame, "le");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_le_scalar_(tensor_t *self, tensor_scalar other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 32, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
+  LT_SCALAR(other, LT_MUST, "le", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "le");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_le_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 32, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "le", "other");
+  LT_OUTPUT(frame.out[0], out, "le", "out");
+  tensor_status status = lt_invoke(&frame, "le");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_le_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 32, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
+  LT_SCALAR(other, LT_MUST, "le", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "le", "out");
+  tensor_status status = lt_invoke(&frame, "le");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_less_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "less_equal", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 33, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "less_equal", "other");
+  tensor_status status = lt_invoke(&frame, "less_equal");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_less_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "less_equal", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 33, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
+  LT_SCALAR(other, LT_MUST, "less_equal", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "less_equal");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_less_equal_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 33, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "less_equal", "other");
+  tensor_status status = lt_invoke(&frame, "less_equal");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_less_equal_scalar_(tensor_t *self, tensor_scalar other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 33, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
+  LT_SCALAR(other, LT_MUST, "less_equal", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "less_equal");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_less_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 33, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "less_equal", "other");
+  LT_OUTPUT(frame.out[0], out, "less_equal", "out");
+  tensor_status status = lt_invoke(&frame, "less_equal");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_less_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 33, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
+  LT_SCALAR(other, LT_MUST, "less_equal", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "less_equal", "out");
+  tensor_status status = lt_invoke(&frame, "less_equal");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "gt", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 34, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "gt", "other");
+  tensor_status status = lt_invoke(&frame, "gt");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gt_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "gt", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 34, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
+  LT_SCALAR(other, LT_MUST, "gt", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "gt");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gt_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 34, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "gt", "other");
+  tensor_status status = lt_invoke(&frame, "gt");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gt_scalar_(tensor_t *self, tensor_scalar other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 34, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
+  LT_SCALAR(other, LT_MUST, "gt", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "gt");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gt_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 34, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "gt", "other");
+  LT_OUTPUT(frame.out[0], out, "gt", "out");
+  tensor_status status = lt_invoke(&frame, "gt");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gt_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 34, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
+  LT_SCALAR(other, LT_MUST, "gt", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "gt", "out");
+  tensor_status status = lt_invoke(&frame, "gt");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_greater(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "greater", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 35, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "greater", "other");
+  tensor_status status = lt_invoke(&frame, "greater");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_greater_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "greater", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 35, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
+  LT_SCALAR(other, LT_MUST, "greater", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "greater");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_greater_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 35, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "greater", "other");
+  tensor_status status = lt_invoke(&frame, "greater");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_greater_scalar_(tensor_t *self, tensor_scalar other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 35, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
+  LT_SCALAR(other, LT_MUST, "greater", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "greater");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_greater_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 35, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "greater", "other");
+  LT_OUTPUT(frame.out[0], out, "greater", "out");
+  tensor_status status = lt_invoke(&frame, "greater");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_greater_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 35, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
+  LT_SCALAR(other, LT_MUST, "greater", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "greater", "out");
+  tensor_status status = lt_invoke(&frame, "greater");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ge(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "ge", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 36, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "ge", "other");
+  tensor_status status = lt_invoke(&frame, "ge");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ge_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "ge", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 36, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
+  LT_SCALAR(other, LT_MUST, "ge", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "ge");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ge_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 36, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "ge", "other");
+  tensor_status status = lt_invoke(&frame, "ge");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ge_scalar_(tensor_t *self, tensor_scalar other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 36, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
+  LT_SCALAR(other, LT_MUST, "ge", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "ge");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ge_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 36, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "ge", "other");
+  LT_OUTPUT(frame.out[0], out, "ge", "out");
+  tensor_status status = lt_invoke(&frame, "ge");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ge_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 36, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
+  LT_SCALAR(other, LT_MUST, "ge", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "ge", "out");
+  tensor_status status = lt_invoke(&frame, "ge");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_greater_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "greater_equal", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 37, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "greater_equal", "other");
+  tensor_status status = lt_invoke(&frame, "greater_equal");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_greater_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "greater_equal", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 37, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
+  LT_SCALAR(other, LT_MUST, "greater_equal", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "greater_equal");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_greater_equal_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 37, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "greater_equal", "other");
+  tensor_status status = lt_invoke(&frame, "greater_equal");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_greater_equal_scalar_(tensor_t *self, tensor_scalar other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 37, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
+  LT_SCALAR(other, LT_MUST, "greater_equal", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "greater_equal");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_greater_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 37, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "greater_equal", "other");
+  LT_OUTPUT(frame.out[0], out, "greater_equal", "out");
+  tensor_status status = lt_invoke(&frame, "greater_equal");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_greater_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 37, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
+  LT_SCALAR(other, LT_MUST, "greater_equal", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "greater_equal", "out");
+  tensor_status status = lt_invoke(&frame, "greater_equal");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *other, bool *out) {
+  LT_RESULT(out, "equal", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 38, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "equal", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "equal", "other");
+  tensor_status status = lt_invoke(&frame, "equal");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_isclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, tensor_t **out) {
+  LT_RESULT(out, "isclose", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 39, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "isclose", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "isclose", "other");
+  a[2].f = rtol;
+  a[3].f = atol;
+  a[4].i = equal_nan;
+  tensor_status status = lt_invoke(&frame, "isclose");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_allclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, bool *out) {
+  LT_RESULT(out, "allclose", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 40, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "allclose", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "allclose", "other");
+  a[2].f = rtol;
+  a[3].f = atol;
+  a[4].i = equal_nan;
+  tensor_status status = lt_invoke(&frame, "allclose");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "isnan", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 41, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "isnan", "self");
+  tensor_status status = lt_invoke(&frame, "isnan");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "isinf", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 42, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "isinf", "self");
+  tensor_status status = lt_invoke(&frame, "isinf");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "isfinite", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 43, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "isfinite", "self");
+  tensor_status status = lt_invoke(&frame, "isfinite");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "isreal", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 44, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "isreal", "self");
+  tensor_status status = lt_invoke(&frame, "isreal");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_isposinf(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "isposinf", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 45, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "isposinf", "self");
+  tensor_status status = lt_invoke(&frame, "isposinf");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_isposinf_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 45, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "isposinf", "self");
+  LT_OUTPUT(frame.out[0], out, "isposinf", "out");
+  tensor_status status = lt_invoke(&frame, "isposinf");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_isneginf(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "isneginf", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 46, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "isneginf", "self");
+  tensor_status status = lt_invoke(&frame, "isneginf");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_isneginf_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 46, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "isneginf", "self");
+  LT_OUTPUT(frame.out[0], out, "isneginf", "out");
+  tensor_status status = lt_invoke(&frame, "isneginf");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_signbit(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "signbit", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 47, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "signbit", "self");
+  tensor_status status = lt_invoke(&frame, "signbit");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_signbit_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 47, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "signbit", "self");
+  LT_OUTPUT(frame.out[0], out, "signbit", "out");
+  tensor_status status = lt_invoke(&frame, "signbit");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_complex_parts(const tensor_t *real, const tensor_t *imag, tensor_t **out) {
+  LT_RESULT(out, "complex.parts", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], real, LT_TENSOR, "complex.parts", "real");
+  LT_REQUIRED(a[1], imag, LT_TENSOR, "complex.parts", "imag");
+  tensor_status status = lt_invoke(&frame, "complex.parts");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_complex_parts_out(const tensor_t *real, const tensor_t *imag, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 48, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], real, LT_TENSOR, "complex.parts", "real");
+  LT_REQUIRED(a[1], imag, LT_TENSOR, "complex.parts", "imag");
+  LT_OUTPUT(frame.out[0], out, "complex.parts", "out");
+  tensor_status status = lt_invoke(&frame, "complex.parts");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_polar(const tensor_t *abs, const tensor_t *angle, tensor_t **out) {
+  LT_RESULT(out, "polar", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], abs, LT_TENSOR, "polar", "abs");
+  LT_REQUIRED(a[1], angle, LT_TENSOR, "polar", "angle");
+  tensor_status status = lt_invoke(&frame, "polar");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *angle, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 49, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], abs, LT_TENSOR, "polar", "abs");
+  LT_REQUIRED(a[1], angle, LT_TENSOR, "polar", "angle");
+  LT_OUTPUT(frame.out[0], out, "polar", "out");
+  tensor_status status = lt_invoke(&frame, "polar");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "real", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 50, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "real", "self");
+  tensor_status status = lt_invoke(&frame, "real");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "imag", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 51, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "imag", "self");
+  tensor_status status = lt_invoke(&frame, "imag");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "view_as_real", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "view_as_real", "self");
+  tensor_status status = lt_invoke(&frame, "view_as_real");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "view_as_complex", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 53, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "view_as_complex", "self");
+  tensor_status status = lt_invoke(&frame, "view_as_complex");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "conj", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 54, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "conj", "self");
+  tensor_status status = lt_invoke(&frame, "conj");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "conj_physical", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 55, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "conj_physical", "self");
+  tensor_status status = lt_invoke(&frame, "conj_physical");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_conj_physical_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 55, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "conj_physical", "self");
+  tensor_status status = lt_invoke(&frame, "conj_physical");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 55, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "conj_physical", "self");
+  LT_OUTPUT(frame.out[0], out, "conj_physical", "out");
+  tensor_status status = lt_invoke(&frame, "conj_physical");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "resolve_conj", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 56, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "resolve_conj", "self");
+  tensor_status status = lt_invoke(&frame, "resolve_conj");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "resolve_neg", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 57, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "resolve_neg", "self");
+  tensor_status status = lt_invoke(&frame, "resolve_neg");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_angle(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "angle", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 58, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "angle", "self");
+  tensor_status status = lt_invoke(&frame, "angle");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_angle_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 58, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "angle", "self");
+  LT_OUTPUT(frame.out[0], out, "angle", "out");
+  tensor_status status = lt_invoke(&frame, "angle");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "clone", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 2, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clone", "self");
   LT_ENUM(memory_format, -1, 3, "clone", "memory_format"); a[1].i = memory_format;
   tensor_status status = lt_invoke(&frame, "clone");
@@ -157,7 +2480,7 @@ TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format
 TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "contiguous", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 3, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "contiguous", "self");
   LT_ENUM(memory_format, -1, 3, "contiguous", "memory_format"); a[1].i = memory_format;
   tensor_status status = lt_invoke(&frame, "contiguous");
@@ -170,7 +2493,7 @@ TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_f
 TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, bool non_blocking, bool copy, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "to.options", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 4, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to.options", "self");
   LT_ENUM(dtype, -1, 13, "to.options", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "to.options", "layout"); a[2].i = layout;
@@ -187,7 +2510,7 @@ TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dt
 
 TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool non_blocking) {
   lt_value a[3];
-  lt_frame frame = {.op = 5, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "copy_", "self");
   LT_REQUIRED(a[1], src, LT_TENSOR, "copy_", "src");
   a[2].i = non_blocking;
@@ -198,7 +2521,7 @@ TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool 
 TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out) {
   LT_RESULT(out, "fill", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 6, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_REQUIRED(a[1], value, LT_TENSOR, "fill", "value");
   tensor_status status = lt_invoke(&frame, "fill");
@@ -211,7 +2534,7 @@ TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value
 TENSOR_API tensor_status tensor_fill_scalar(const tensor_t *self, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "fill", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 6, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_SCALAR(value, LT_MUST, "fill", "value"); a[1].scalar = value;
   frame.number = 2;
@@ -224,7 +2547,7 @@ TENSOR_API tensor_status tensor_fill_scalar(const tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_fill_(tensor_t *self, const tensor_t *value) {
   lt_value a[2];
-  lt_frame frame = {.op = 6, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 63, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_REQUIRED(a[1], value, LT_TENSOR, "fill", "value");
   tensor_status status = lt_invoke(&frame, "fill");
@@ -233,7 +2556,7 @@ TENSOR_API tensor_status tensor_fill_(tensor_t *self, const tensor_t *value) {
 
 TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value) {
   lt_value a[2];
-  lt_frame frame = {.op = 6, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 63, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_SCALAR(value, LT_MUST, "fill", "value"); a[1].scalar = value;
   frame.number = 2;
@@ -243,7 +2566,7 @@ TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value
 
 TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 7, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "zero_", "self");
   tensor_status status = lt_invoke(&frame, "zero_");
   return status;
@@ -252,7 +2575,7 @@ TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
 TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out) {
   LT_RESULT(out, "item", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 8, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 65, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "item", "self");
   tensor_status status = lt_invoke(&frame, "item");
   if (status == TENSOR_OK) {
@@ -264,7 +2587,7 @@ TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out) {
 TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memory_format memory_format, bool *out) {
   LT_RESULT(out, "is_contiguous", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 9, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_contiguous", "self");
   LT_ENUM(memory_format, -1, 3, "is_contiguous", "memory_format"); a[1].i = memory_format;
   tensor_status status = lt_invoke(&frame, "is_contiguous");
@@ -277,7 +2600,7 @@ TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memor
 TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *tensor, bool *out) {
   LT_RESULT(out, "is_set_to", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 10, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_set_to", "self");
   LT_REQUIRED(a[1], tensor, LT_TENSOR, "is_set_to", "tensor");
   tensor_status status = lt_invoke(&frame, "is_set_to");
@@ -289,7 +2612,7 @@ TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int64_t size_len, tensor_memory_format memory_format) {
   lt_value a[3];
-  lt_frame frame = {.op = 11, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resize_", "self");
   LT_SPAN(size, size_len, "resize_", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(memory_format, -1, 3, "resize_", "memory_format"); a[2].i = memory_format;
@@ -299,7 +2622,7 @@ TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int
 
 TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_template, tensor_memory_format memory_format) {
   lt_value a[3];
-  lt_frame frame = {.op = 12, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resize_as_", "self");
   LT_REQUIRED(a[1], the_template, LT_TENSOR, "resize_as_", "the_template");
   LT_ENUM(memory_format, -1, 3, "resize_as_", "memory_format"); a[2].i = memory_format;
@@ -309,7 +2632,7 @@ TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_t
 
 TENSOR_API tensor_status tensor_set_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 13, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_", "self");
   tensor_status status = lt_invoke(&frame, "set_");
   return status;
@@ -317,7 +2640,7 @@ TENSOR_API tensor_status tensor_set_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *source) {
   lt_value a[2];
-  lt_frame frame = {.op = 14, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.tensor", "self");
   LT_REQUIRED(a[1], source, LT_TENSOR, "set_.tensor", "source");
   tensor_status status = lt_invoke(&frame, "set_.tensor");
@@ -326,7 +2649,7 @@ TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *sour
 
 TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tensor_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
   lt_value a[5];
-  lt_frame frame = {.op = 15, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.tensor_geometry", "self");
   LT_REQUIRED(a[1], source, LT_TENSOR, "set_.tensor_geometry", "source");
   a[2].i = storage_offset;
@@ -338,7 +2661,7 @@ TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storage_t *source) {
   lt_value a[2];
-  lt_frame frame = {.op = 16, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.storage", "self");
   LT_REQUIRED(a[1], source, LT_STORAGE, "set_.storage", "source");
   tensor_status status = lt_invoke(&frame, "set_.storage");
@@ -347,7 +2670,7 @@ TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storag
 
 TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tensor_storage_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
   lt_value a[5];
-  lt_frame frame = {.op = 17, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.storage_geometry", "self");
   LT_REQUIRED(a[1], source, LT_STORAGE, "set_.storage_geometry", "source");
   a[2].i = storage_offset;
@@ -360,7 +2683,7 @@ TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tens
 TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "zeros", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 18, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
@@ -374,7 +2697,7 @@ TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 18, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
@@ -387,7 +2710,7 @@ TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len,
 TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "ones", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 19, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
@@ -401,7 +2724,7 @@ TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 19, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
@@ -414,7 +2737,7 @@ TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, 
 TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "full", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 20, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
@@ -429,7 +2752,7 @@ TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 20, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
@@ -443,7 +2766,7 @@ TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, 
 TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "empty", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 21, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
@@ -458,7 +2781,7 @@ TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 21, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
@@ -472,7 +2795,7 @@ TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len,
 TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "empty_strided", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 22, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty_strided", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SPAN(stride, stride_len, "empty_strided", "stride"); a[1].list.data = stride, a[1].list.length = stride_len;
   LT_ENUM(dtype, -1, 13, "empty_strided", "dtype"); a[2].i = dtype;
@@ -488,7 +2811,7 @@ TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_
 TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size_len, const int64_t *physical_layout, int64_t physical_layout_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "empty_permuted", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 23, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty_permuted", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SPAN(physical_layout, physical_layout_len, "empty_permuted", "physical_layout"); a[1].list.data = physical_layout, a[1].list.length = physical_layout_len;
   LT_ENUM(dtype, -1, 13, "empty_permuted", "dtype"); a[2].i = dtype;
@@ -504,7 +2827,7 @@ TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size
 TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "scalar_tensor", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 24, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(s, LT_MUST, "scalar_tensor", "s"); a[0].scalar = s;
   LT_ENUM(dtype, -1, 13, "scalar_tensor", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "scalar_tensor", "layout"); a[2].i = layout;
@@ -519,7 +2842,7 @@ TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtyp
 TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 25, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
@@ -533,7 +2856,7 @@ TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, te
 
 TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 25, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 82, .mode = LT_OUT, .args = a};
   LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
@@ -546,7 +2869,7 @@ TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype
 TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange.start", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 26, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
@@ -561,7 +2884,7 @@ TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar 
 
 TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 26, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 83, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
@@ -575,7 +2898,7 @@ TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_sca
 TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange.start_step", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 27, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
@@ -591,7 +2914,7 @@ TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_sc
 
 TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 27, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 84, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
@@ -606,7 +2929,7 @@ TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tenso
 TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "range", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 28, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
@@ -622,7 +2945,7 @@ TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, te
 
 TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 28, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 85, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
@@ -637,7 +2960,7 @@ TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end
 TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 29, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -653,7 +2976,7 @@ TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end,
 
 TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 29, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 86, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -668,7 +2991,7 @@ TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar 
 TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.tensor_tensor", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 30, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -684,7 +3007,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, co
 
 TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 30, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 87, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -699,7 +3022,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start
 TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.tensor_scalar", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 31, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -715,7 +3038,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, te
 
 TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 31, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 88, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -730,7 +3053,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start
 TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.scalar_tensor", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 32, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -746,7 +3069,7 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, cons
 
 TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 32, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -761,7 +3084,7 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, 
 TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 33, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -778,7 +3101,7 @@ TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end,
 
 TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 33, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -794,7 +3117,7 @@ TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar 
 TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.tensor_tensor", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 34, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -811,7 +3134,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, co
 
 TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 34, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -827,7 +3150,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start
 TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.tensor_scalar", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 35, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -844,7 +3167,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, te
 
 TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 35, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -860,7 +3183,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start
 TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.scalar_tensor", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 36, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -877,7 +3200,7 @@ TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, cons
 
 TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 36, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 93, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -893,7 +3216,7 @@ TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, 
 TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "eye", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 37, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
@@ -907,7 +3230,7 @@ TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout
 
 TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 37, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 94, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
@@ -920,7 +3243,7 @@ TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_la
 TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "eye.m", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 38, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   a[1].i = m;
   LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
@@ -935,7 +3258,7 @@ TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, 
 
 TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 38, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 95, .mode = LT_OUT, .args = a};
   a[0].i = n;
   a[1].i = m;
   LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
@@ -949,7 +3272,7 @@ TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dty
 TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "tril_indices", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 39, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
   a[0].i = row;
   a[1].i = col;
   a[2].i = offset;
@@ -966,7 +3289,7 @@ TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t o
 TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "triu_indices", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 40, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
   a[0].i = row;
   a[1].i = col;
   a[2].i = offset;
@@ -983,7 +3306,7 @@ TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t o
 TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "empty_like", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 41, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "empty_like", "self");
   LT_ENUM(dtype, -1, 13, "empty_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty_like", "layout"); a[2].i = layout;
@@ -999,7 +3322,7 @@ TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dt
 TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "zeros_like", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 42, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "zeros_like", "self");
   LT_ENUM(dtype, -1, 13, "zeros_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros_like", "layout"); a[2].i = layout;
@@ -1015,7 +3338,7 @@ TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dt
 TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "ones_like", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 43, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ones_like", "self");
   LT_ENUM(dtype, -1, 13, "ones_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones_like", "layout"); a[2].i = layout;
@@ -1031,7 +3354,7 @@ TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dty
 TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "full_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 44, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "full_like", "self");
   LT_SCALAR(fill_value, LT_MUST, "full_like", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full_like", "dtype"); a[2].i = dtype;
@@ -1048,7 +3371,7 @@ TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fi
 TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_empty", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 45, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty", "self");
   LT_SPAN(size, size_len, "new_empty", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_empty", "dtype"); a[2].i = dtype;
@@ -1064,7 +3387,7 @@ TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *s
 TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_empty_strided", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 46, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty_strided", "self");
   LT_SPAN(size, size_len, "new_empty_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_SPAN(stride, stride_len, "new_empty_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
@@ -1081,7 +3404,7 @@ TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const in
 TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_full", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 47, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_full", "self");
   LT_SPAN(size, size_len, "new_full", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "new_full", "fill_value"); a[2].scalar = fill_value;
@@ -1098,7 +3421,7 @@ TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *si
 TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_zeros", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_zeros", "self");
   LT_SPAN(size, size_len, "new_zeros", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_zeros", "dtype"); a[2].i = dtype;
@@ -1114,7 +3437,7 @@ TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *s
 TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_ones", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_ones", "self");
   LT_SPAN(size, size_len, "new_ones", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_ones", "dtype"); a[2].i = dtype;
@@ -1127,1015 +3450,380 @@ TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *si
   return status;
 }
 
-TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
-  LT_RESULT(out, "to_string", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 50, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "to_string", "self");
-  a[1].i = precision;
-  a[2].i = threshold;
-  a[3].i = edgeitems;
-  a[4].i = linewidth;
-  a[5].i = sci_mode;
-  tensor_status status = lt_invoke(&frame, "to_string");
-  if (status == TENSOR_OK) {
-    *out = (char *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out) {
-  LT_RESULT(out, "scalar_operand", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 51, .mode = LT_FUNCTION, .args = a};
-  LT_SCALAR(value, LT_MUST, "scalar_operand", "value"); a[0].scalar = value;
-  tensor_status status = lt_invoke(&frame, "scalar_operand");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
-  LT_RESULT(out, "result_type", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
-  LT_REQUIRED(a[1], tensor2, LT_TENSOR, "result_type", "tensor2");
-  tensor_status status = lt_invoke(&frame, "result_type");
-  if (status == TENSOR_OK) {
-    *out = (tensor_dtype)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tensor_scalar tensor2, tensor_dtype *out) {
-  LT_RESULT(out, "result_type", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
-  LT_SCALAR(tensor2, LT_MUST, "result_type", "tensor2"); a[1].scalar = tensor2;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "result_type");
-  if (status == TENSOR_OK) {
-    *out = (tensor_dtype)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype type2, tensor_dtype *out) {
-  LT_RESULT(out, "promote_types", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 53, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(type1, -1, 13, "promote_types", "type1"); a[0].i = type1;
-  LT_ENUM(type2, -1, 13, "promote_types", "type2"); a[1].i = type2;
-  tensor_status status = lt_invoke(&frame, "promote_types");
-  if (status == TENSOR_OK) {
-    *out = (tensor_dtype)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bool *out) {
-  LT_RESULT(out, "can_cast", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 54, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(from_, -1, 13, "can_cast", "from_"); a[0].i = from_;
-  LT_ENUM(to, -1, 13, "can_cast", "to"); a[1].i = to;
-  tensor_status status = lt_invoke(&frame, "can_cast");
-  if (status == TENSOR_OK) {
-    *out = (bool)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
-  lt_value a[1];
-  lt_frame frame = {.op = 55, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(d, -1, 13, "set_default_dtype", "d"); a[0].i = d;
-  tensor_status status = lt_invoke(&frame, "set_default_dtype");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
-  LT_RESULT(out, "get_default_dtype", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 56, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "get_default_dtype");
-  if (status == TENSOR_OK) {
-    *out = (tensor_dtype)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
-  lt_value a[1];
-  lt_frame frame = {.op = 57, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(device.type, -1, 2, "set_default_device", "device"); a[0].device = device;
-  tensor_status status = lt_invoke(&frame, "set_default_device");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
-  LT_RESULT(out, "get_default_device", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 58, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "get_default_device");
-  if (status == TENSOR_OK) {
-    *out = frame.results[0].device;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out) {
-  LT_RESULT(out, "parse_device", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(text, "parse_device", "text"); a[0].text = text;
-  tensor_status status = lt_invoke(&frame, "parse_device");
-  if (status == TENSOR_OK) {
-    *out = frame.results[0].device;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
-  lt_value a[1];
-  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
-  a[0].i = n;
-  tensor_status status = lt_invoke(&frame, "set_num_threads");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
-  LT_RESULT(out, "get_num_threads", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "get_num_threads");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_cpu_tier(char **out) {
-  LT_RESULT(out, "cpu_tier", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "cpu_tier");
-  if (status == TENSOR_OK) {
-    *out = (char *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "rand", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
-  LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
-  LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "rand", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "rand", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "rand");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 63, .mode = LT_OUT, .args = a};
-  LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
-  LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "rand", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "rand", "device"); a[4].device = device;
-  LT_OUTPUT(frame.out[0], out, "rand", "out");
-  tensor_status status = lt_invoke(&frame, "rand");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "randn", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
-  LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
-  LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randn", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randn", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "randn");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 64, .mode = LT_OUT, .args = a};
-  LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
-  LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randn", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randn", "device"); a[4].device = device;
-  LT_OUTPUT(frame.out[0], out, "randn", "out");
-  tensor_status status = lt_invoke(&frame, "randn");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "randint", "out");
-  lt_value a[7];
-  lt_frame frame = {.op = 65, .mode = LT_FUNCTION, .args = a};
-  a[0].i = low;
-  a[1].i = high;
-  LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint", "generator");
-  LT_ENUM(dtype, -1, 13, "randint", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "randint", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "randint", "device"); a[6].device = device;
-  tensor_status status = lt_invoke(&frame, "randint");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[7];
-  lt_frame frame = {.op = 65, .mode = LT_OUT, .args = a};
-  a[0].i = low;
-  a[1].i = high;
-  LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint", "generator");
-  LT_ENUM(dtype, -1, 13, "randint", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "randint", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "randint", "device"); a[6].device = device;
-  LT_OUTPUT(frame.out[0], out, "randint", "out");
-  tensor_status status = lt_invoke(&frame, "randint");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "randperm", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
-  a[0].i = n;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
-  LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randperm", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randperm", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "randperm");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 66, .mode = LT_OUT, .args = a};
-  a[0].i = n;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
-  LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randperm", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randperm", "device"); a[4].device = device;
-  LT_OUTPUT(frame.out[0], out, "randperm", "out");
-  tensor_status status = lt_invoke(&frame, "randperm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "rand_like", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "rand_like", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand_like", "generator");
-  LT_ENUM(dtype, -1, 13, "rand_like", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "rand_like", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "rand_like", "device"); a[4].device = device;
-  LT_ENUM(memory_format, -1, 3, "rand_like", "memory_format"); a[5].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "rand_like");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "randn_like", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "randn_like", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn_like", "generator");
-  LT_ENUM(dtype, -1, 13, "randn_like", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randn_like", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randn_like", "device"); a[4].device = device;
-  LT_ENUM(memory_format, -1, 3, "randn_like", "memory_format"); a[5].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "randn_like");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "randint_like", "out");
-  lt_value a[8];
-  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like", "self");
-  a[1].i = low;
-  a[2].i = high;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint_like", "generator");
-  LT_ENUM(dtype, -1, 13, "randint_like", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "randint_like", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "randint_like", "device"); a[6].device = device;
-  LT_ENUM(memory_format, -1, 3, "randint_like", "memory_format"); a[7].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "randint_like");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "normal.tensors", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
-  LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "normal.tensors", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
-  LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
-  frame.number = 2;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 70, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
-  LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  LT_OUTPUT(frame.out[0], out, "normal.tensors", "out");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 70, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
-  LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
-  frame.number = 2;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  LT_OUTPUT(frame.out[0], out, "normal.tensors", "out");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "normal.size", "out");
-  lt_value a[7];
-  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
-  a[0].f = mean;
-  a[1].f = std;
-  LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal.size", "generator");
-  LT_ENUM(dtype, -1, 13, "normal.size", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "normal.size", "device"); a[6].device = device;
-  tensor_status status = lt_invoke(&frame, "normal.size");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[7];
-  lt_frame frame = {.op = 71, .mode = LT_OUT, .args = a};
-  a[0].f = mean;
-  a[1].f = std;
-  LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal.size", "generator");
-  LT_ENUM(dtype, -1, 13, "normal.size", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "normal.size", "device"); a[6].device = device;
-  LT_OUTPUT(frame.out[0], out, "normal.size", "out");
-  tensor_status status = lt_invoke(&frame, "normal.size");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "bernoulli", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_generator_t *generator, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
-  LT_OUTPUT(frame.out[0], out, "bernoulli", "out");
-  tensor_status status = lt_invoke(&frame, "bernoulli");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "bernoulli.p", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli.p", "self");
-  a[1].f = p;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli.p", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli.p");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "multinomial", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
-  a[1].i = num_samples;
-  a[2].i = replacement;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "multinomial", "generator");
-  tensor_status status = lt_invoke(&frame, "multinomial");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 74, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
-  a[1].i = num_samples;
-  a[2].i = replacement;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "multinomial", "generator");
-  LT_OUTPUT(frame.out[0], out, "multinomial", "out");
-  tensor_status status = lt_invoke(&frame, "multinomial");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "poisson", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "poisson", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "poisson", "generator");
-  tensor_status status = lt_invoke(&frame, "poisson");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
-  lt_value a[4];
-  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "uniform_", "self");
-  a[1].f = from_;
-  a[2].f = to;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "uniform_", "generator");
-  tensor_status status = lt_invoke(&frame, "uniform_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
-  lt_value a[4];
-  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "normal_", "self");
-  a[1].f = mean;
-  a[2].f = std;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal_", "generator");
-  tensor_status status = lt_invoke(&frame, "normal_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator) {
-  lt_value a[2];
-  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "random_", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "random_", "generator");
-  tensor_status status = lt_invoke(&frame, "random_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
-  lt_value a[4];
-  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "random_.from", "self");
-  a[1].i = from_;
-  a[2].i = to;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "random_.from", "generator");
-  tensor_status status = lt_invoke(&frame, "random_.from");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "random_.to", "self");
-  a[1].i = to;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "random_.to", "generator");
-  tensor_status status = lt_invoke(&frame, "random_.to");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_", "self");
-  a[1].f = p;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_.tensor", "self");
-  LT_REQUIRED(a[1], p, LT_TENSOR, "bernoulli_.tensor", "p");
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_.tensor", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli_.tensor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "exponential_", "self");
-  a[1].f = lambd;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "exponential_", "generator");
-  tensor_status status = lt_invoke(&frame, "exponential_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator) {
-  lt_value a[4];
-  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "cauchy_", "self");
-  a[1].f = median;
-  a[2].f = sigma;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "cauchy_", "generator");
-  tensor_status status = lt_invoke(&frame, "cauchy_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
-  lt_value a[4];
-  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log_normal_", "self");
-  a[1].f = mean;
-  a[2].f = std;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "log_normal_", "generator");
-  tensor_status status = lt_invoke(&frame, "log_normal_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "geometric_", "self");
-  a[1].f = p;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "geometric_", "generator");
-  tensor_status status = lt_invoke(&frame, "geometric_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
-  lt_value a[1];
-  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
-  a[0].i = seed;
-  tensor_status status = lt_invoke(&frame, "manual_seed");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
-  LT_RESULT(out, "default_generator", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "default_generator");
-  if (status == TENSOR_OK) {
-    *out = (tensor_generator_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_generator_t **out) {
-  LT_RESULT(out, "generator_new", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(device.type, -1, 2, "generator_new", "device"); a[0].device = device;
-  tensor_status status = lt_invoke(&frame, "generator_new");
-  if (status == TENSOR_OK) {
-    *out = (tensor_generator_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed) {
-  lt_value a[2];
-  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_manual_seed", "self");
-  a[1].i = seed;
-  tensor_status status = lt_invoke(&frame, "generator_manual_seed");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t *out) {
-  LT_RESULT(out, "generator_seed", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_seed", "self");
-  tensor_status status = lt_invoke(&frame, "generator_seed");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out) {
-  LT_RESULT(out, "generator_initial_seed", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_initial_seed", "self");
-  tensor_status status = lt_invoke(&frame, "generator_initial_seed");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out) {
-  LT_RESULT(out, "generator_get_state", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_state", "self");
-  tensor_status status = lt_invoke(&frame, "generator_get_state");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state) {
-  lt_value a[2];
-  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_state", "self");
-  LT_REQUIRED(a[1], state, LT_TENSOR, "generator_set_state", "state");
-  tensor_status status = lt_invoke(&frame, "generator_set_state");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
-  LT_RESULT(out, "from_data", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
-  a[0].pointer = data;
-  LT_SPAN(size, size_len, "from_data", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "from_data", "dtype"); a[2].i = dtype;
-  tensor_status status = lt_invoke(&frame, "from_data");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, void *deleter, void *context, bool read_only, tensor_t **out) {
-  LT_RESULT(out, "from_blob", "out");
-  lt_value a[8];
-  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
-  a[0].pointer = data;
-  a[1].i = nbytes;
-  LT_ENUM(dtype, -1, 13, "from_blob", "dtype"); a[2].i = dtype;
-  LT_SPAN(size, size_len, "from_blob", "size"); a[3].list.data = size, a[3].list.length = size_len;
-  LT_SPAN(stride, stride_len, "from_blob", "stride"); a[4].list.data = stride, a[4].list.length = stride_len;
-  a[5].pointer = deleter;
-  a[6].pointer = context;
-  a[7].i = read_only;
-  tensor_status status = lt_invoke(&frame, "from_blob");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
-  LT_RESULT(out, "data_ptr", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "data_ptr", "self");
-  tensor_status status = lt_invoke(&frame, "data_ptr");
-  if (status == TENSOR_OK) {
-    *out = (void *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
-  LT_RESULT(out, "is_read_only", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "is_read_only", "self");
-  tensor_status status = lt_invoke(&frame, "is_read_only");
-  if (status == TENSOR_OK) {
-    *out = (bool)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_storage_t **out) {
-  LT_RESULT(out, "untyped_storage", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "untyped_storage", "self");
-  tensor_status status = lt_invoke(&frame, "untyped_storage");
-  if (status == TENSOR_OK) {
-    *out = (tensor_storage_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device, tensor_storage_t **out) {
-  LT_RESULT(out, "storage_new", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
-  a[0].i = nbytes;
-  LT_ENUM(device.type, -1, 2, "storage_new", "device"); a[1].device = device;
-  tensor_status status = lt_invoke(&frame, "storage_new");
-  if (status == TENSOR_OK) {
-    *out = (tensor_storage_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int64_t *out) {
-  LT_RESULT(out, "storage_nbytes", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_nbytes", "self");
-  tensor_status status = lt_invoke(&frame, "storage_nbytes");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, void **out) {
-  LT_RESULT(out, "storage_data_ptr", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_data_ptr", "self");
-  tensor_status status = lt_invoke(&frame, "storage_data_ptr");
-  if (status == TENSOR_OK) {
-    *out = (void *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t nbytes) {
-  lt_value a[2];
-  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_resize_", "self");
-  a[1].i = nbytes;
-  tensor_status status = lt_invoke(&frame, "storage_resize_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self, tensor_device *out) {
-  LT_RESULT(out, "storage_get_device", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_get_device", "self");
-  tensor_status status = lt_invoke(&frame, "storage_get_device");
-  if (status == TENSOR_OK) {
-    *out = frame.results[0].device;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, int64_t *out) {
-  LT_RESULT(out, "storage_use_count", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_use_count", "self");
-  tensor_status status = lt_invoke(&frame, "storage_use_count");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, tensor_dtype dtype, char **out) {
-  LT_RESULT(out, "storage_to_string", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_to_string", "self");
-  LT_ENUM(dtype, -1, 13, "storage_to_string", "dtype"); a[1].i = dtype;
-  tensor_status status = lt_invoke(&frame, "storage_to_string");
-  if (status == TENSOR_OK) {
-    *out = (char *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int64_t *cached, int64_t *blocks) {
-  LT_RESULT(in_use, "memory_stats", "in_use");
-  LT_RESULT(peak, "memory_stats", "peak");
-  LT_RESULT(cached, "memory_stats", "cached");
-  LT_RESULT(blocks, "memory_stats", "blocks");
+TENSOR_API tensor_status tensor_sqrt(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "sqrt", "out");
   lt_value a[1];
   lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "memory_stats");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
+  tensor_status status = lt_invoke(&frame, "sqrt");
   if (status == TENSOR_OK) {
-    *in_use = (int64_t)frame.results[0].i;
-    *peak = (int64_t)frame.results[1].i;
-    *cached = (int64_t)frame.results[2].i;
-    *blocks = (int64_t)frame.results[3].i;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_reset_peak_memory_stats(void) {
+TENSOR_API tensor_status tensor_sqrt_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 107, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
+  tensor_status status = lt_invoke(&frame, "sqrt");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 107, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
+  LT_OUTPUT(frame.out[0], out, "sqrt", "out");
+  tensor_status status = lt_invoke(&frame, "sqrt");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "rsqrt", "out");
   lt_value a[1];
   lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "reset_peak_memory_stats");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
+  tensor_status status = lt_invoke(&frame, "rsqrt");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
   return status;
 }
 
-TENSOR_API tensor_status tensor_empty_cache(void) {
+TENSOR_API tensor_status tensor_rsqrt_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 108, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
+  tensor_status status = lt_invoke(&frame, "rsqrt");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 108, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
+  LT_OUTPUT(frame.out[0], out, "rsqrt", "out");
+  tensor_status status = lt_invoke(&frame, "rsqrt");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "exp", "out");
   lt_value a[1];
   lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "empty_cache");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
+  tensor_status status = lt_invoke(&frame, "exp");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
   return status;
 }
 
-TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes) {
+TENSOR_API tensor_status tensor_exp_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 109, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
+  tensor_status status = lt_invoke(&frame, "exp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 109, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
+  LT_OUTPUT(frame.out[0], out, "exp", "out");
+  tensor_status status = lt_invoke(&frame, "exp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "exp2", "out");
   lt_value a[1];
   lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
-  a[0].i = nbytes;
-  tensor_status status = lt_invoke(&frame, "set_memory_limit");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
+  tensor_status status = lt_invoke(&frame, "exp2");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
   return status;
 }
 
-TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
-  LT_RESULT(out, "view", "out");
-  lt_value a[2];
+TENSOR_API tensor_status tensor_exp2_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 110, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
+  tensor_status status = lt_invoke(&frame, "exp2");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 110, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
+  LT_OUTPUT(frame.out[0], out, "exp2", "out");
+  tensor_status status = lt_invoke(&frame, "exp2");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "expm1", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "view", "self");
-  LT_SPAN(size, size_len, "view", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  tensor_status status = lt_invoke(&frame, "view");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
+  tensor_status status = lt_invoke(&frame, "expm1");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dtype, tensor_t **out) {
-  LT_RESULT(out, "view.dtype", "out");
-  lt_value a[2];
+TENSOR_API tensor_status tensor_expm1_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 111, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
+  tensor_status status = lt_invoke(&frame, "expm1");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 111, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
+  LT_OUTPUT(frame.out[0], out, "expm1", "out");
+  tensor_status status = lt_invoke(&frame, "expm1");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "log", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "view.dtype", "self");
-  LT_ENUM(dtype, -1, 13, "view.dtype", "dtype"); a[1].i = dtype;
-  tensor_status status = lt_invoke(&frame, "view.dtype");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
+  tensor_status status = lt_invoke(&frame, "log");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "view_as", "out");
-  lt_value a[2];
+TENSOR_API tensor_status tensor_log_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 112, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
+  tensor_status status = lt_invoke(&frame, "log");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_log_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 112, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
+  LT_OUTPUT(frame.out[0], out, "log", "out");
+  tensor_status status = lt_invoke(&frame, "log");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "log2", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "view_as", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "view_as", "other");
-  tensor_status status = lt_invoke(&frame, "view_as");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
+  tensor_status status = lt_invoke(&frame, "log2");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *shape, int64_t shape_len, tensor_t **out) {
-  LT_RESULT(out, "reshape", "out");
-  lt_value a[2];
+TENSOR_API tensor_status tensor_log2_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 113, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
+  tensor_status status = lt_invoke(&frame, "log2");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_log2_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 113, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
+  LT_OUTPUT(frame.out[0], out, "log2", "out");
+  tensor_status status = lt_invoke(&frame, "log2");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "log10", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "reshape", "self");
-  LT_SPAN(shape, shape_len, "reshape", "shape"); a[1].list.data = shape, a[1].list.length = shape_len;
-  tensor_status status = lt_invoke(&frame, "reshape");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
+  tensor_status status = lt_invoke(&frame, "log10");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "reshape_as", "out");
-  lt_value a[2];
+TENSOR_API tensor_status tensor_log10_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 114, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
+  tensor_status status = lt_invoke(&frame, "log10");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_log10_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 114, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
+  LT_OUTPUT(frame.out[0], out, "log10", "out");
+  tensor_status status = lt_invoke(&frame, "log10");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "log1p", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "reshape_as", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "reshape_as", "other");
-  tensor_status status = lt_invoke(&frame, "reshape_as");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
+  tensor_status status = lt_invoke(&frame, "log1p");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim, int64_t end_dim, tensor_t **out) {
-  LT_RESULT(out, "flatten", "out");
-  lt_value a[3];
+TENSOR_API tensor_status tensor_log1p_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 115, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
+  tensor_status status = lt_invoke(&frame, "log1p");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 115, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
+  LT_OUTPUT(frame.out[0], out, "log1p", "out");
+  tensor_status status = lt_invoke(&frame, "log1p");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "sin", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "flatten", "self");
-  a[1].i = start_dim;
-  a[2].i = end_dim;
-  tensor_status status = lt_invoke(&frame, "flatten");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
+  tensor_status status = lt_invoke(&frame, "sin");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len, tensor_t **out) {
-  LT_RESULT(out, "unflatten", "out");
-  lt_value a[3];
+TENSOR_API tensor_status tensor_sin_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 116, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
+  tensor_status status = lt_invoke(&frame, "sin");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 116, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
+  LT_OUTPUT(frame.out[0], out, "sin", "out");
+  tensor_status status = lt_invoke(&frame, "sin");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "cos", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "unflatten", "self");
-  a[1].i = dim;
-  LT_SPAN(sizes, sizes_len, "unflatten", "sizes"); a[2].list.data = sizes, a[2].list.length = sizes_len;
-  tensor_status status = lt_invoke(&frame, "unflatten");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
+  tensor_status status = lt_invoke(&frame, "cos");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "ravel", "out");
+TENSOR_API tensor_status tensor_cos_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 117, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
+  tensor_status status = lt_invoke(&frame, "cos");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 117, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
+  LT_OUTPUT(frame.out[0], out, "cos", "out");
+  tensor_status status = lt_invoke(&frame, "cos");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "tan", "out");
   lt_value a[1];
   lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "ravel", "self");
-  tensor_status status = lt_invoke(&frame, "ravel");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
+  tensor_status status = lt_invoke(&frame, "tan");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "t.matrix", "out");
+TENSOR_API tensor_status tensor_tan_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 118, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
+  tensor_status status = lt_invoke(&frame, "tan");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_tan_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 118, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
+  LT_OUTPUT(frame.out[0], out, "tan", "out");
+  tensor_status status = lt_invoke(&frame, "tan");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "asin", "out");
   lt_value a[1];
   lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
-  tensor_status status = lt_invoke(&frame, "t.matrix");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
+  tensor_status status = lt_invoke(&frame, "asin");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self) {
+TENSOR_API tensor_status tensor_asin_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 119, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
-  tensor_status status = lt_invoke(&frame, "t.matrix");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
+  tensor_status status = lt_invoke(&frame, "asin");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_asin_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 119, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
+  LT_OUTPUT(frame.out[0], out, "asin", "out");
+  tensor_status status = lt_invoke(&frame, "asin");
   return status;
 }
 

@@ -2,6 +2,7 @@
 #include "handle.h"
 
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,22 +13,38 @@
 
 _Static_assert(sizeof(lt_slot) <= LT_SLOT_BYTES, "slots are spaced LT_SLOT_BYTES apart");
 
-#define LT_MAX_SLOTS ((int64_t)1 << 24)
 #define LT_DRAIN_AT 64  // freed handles that may wait for the next call
 
 static char *region;
 static _Atomic int64_t usable;
 static _Atomic(lt_slot *) freed;
-static _Atomic int64_t waiting, live;
+static int64_t taken;
 static _Atomic int forked;
-static _Thread_local char last_error[4096];
+
+// The message is on the heap: Go's runtime makes the library's thread-local storage static, and a library that is loaded
+// late finds room for a few hundred bytes of that.
+enum { LT_MESSAGE_BYTES = 4096 };
+static _Thread_local char *message;
+static pthread_key_t message_key;
 
 static void in_child(void) { forked = 1; }
 
 __attribute__((constructor)) static void start(void) {
-  void *p = mmap(NULL, LT_MAX_SLOTS * LT_SLOT_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *p = mmap(NULL, (size_t)LT_MAX_SLOTS * LT_SLOT_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p != MAP_FAILED) region = p;
   pthread_atfork(NULL, NULL, in_child);
+  pthread_key_create(&message_key, free);
+}
+
+__attribute__((format(printf, 1, 2))) static void explain(const char *format, ...) {
+  if (!message) {
+    if (!(message = malloc(LT_MESSAGE_BYTES))) return;
+    pthread_setspecific(message_key, message);
+  }
+  va_list values;
+  va_start(values, format);
+  vsnprintf(message, LT_MESSAGE_BYTES, format, values);
+  va_end(values);
 }
 
 lt_slot *lt_region(void) { return (lt_slot *)region; }
@@ -41,12 +58,12 @@ int64_t lt_grow(int64_t slots) {
 }
 
 _Atomic(lt_slot *) *lt_freed(void) { return &freed; }
-_Atomic int64_t *lt_live(void) { return &live; }
+int64_t *lt_taken(void) { return &taken; }
 void *lt_address(lt_slot *slot) { return (char *)slot + slot->generation % LT_TAGS * 8; }
 
-void lt_fail(int32_t code, const char *message) {
+void lt_fail(int32_t code, const char *text) {
   (void)code;
-  snprintf(last_error, sizeof last_error, "%s", message);
+  explain("%s", text);
 }
 
 static const char *kind_name(int kind) {
@@ -70,13 +87,12 @@ lt_slot *lt_resolve(const void *handle, int kind, const char *op, const char *ar
   lt_slot *slot = find(handle, &found);
   if (slot && found == kind) return slot;
   if (!handle)
-    snprintf(last_error, sizeof last_error, "%s: argument '%s' is NULL; a %s is required", op, argument, kind_name(kind));
+    explain("%s: argument '%s' is NULL; a %s is required", op, argument, kind_name(kind));
   else if (slot)
-    snprintf(last_error, sizeof last_error, "%s: argument '%s' is a %s; a %s is required", op, argument, kind_name(found),
+    explain("%s: argument '%s' is a %s; a %s is required", op, argument, kind_name(found),
              kind_name(kind));
   else
-    snprintf(last_error, sizeof last_error,
-             "%s: argument '%s' (%p) is not a live %s: it was freed, or never came from this library", op, argument, handle,
+    explain("%s: argument '%s' (%p) is not a live %s: it was freed, or never came from this library", op, argument, handle,
              kind_name(kind));
   return NULL;
 }
@@ -88,7 +104,7 @@ _Bool lt_resolve_optional(const void *handle, int kind, const char *op, const ch
 
 _Bool lt_check_span(const void *data, int64_t length, const char *op, const char *argument) {
   if (length >= 0 && (length == 0 || data)) return 1;
-  snprintf(last_error, sizeof last_error, "%s: argument '%s' is a list at %p of length %lld", op, argument, data,
+  explain("%s: argument '%s' is a list at %p of length %lld", op, argument, data,
            (long long)length);
   return 0;
 }
@@ -106,14 +122,14 @@ _Bool lt_check_list(const void *handles, int64_t length, _Bool optional, const c
 
 _Bool lt_check_range(int64_t value, int64_t low, int64_t high, const char *op, const char *argument) {
   if (value >= low && value <= high) return 1;
-  snprintf(last_error, sizeof last_error, "%s: argument '%s' has kind number %lld, which is not one of %lld to %lld", op,
+  explain("%s: argument '%s' has kind number %lld, which is not one of %lld to %lld", op,
            argument, (long long)value, (long long)low, (long long)high);
   return 0;
 }
 
 _Bool lt_check_pointer(const void *pointer, const char *op, const char *argument) {
   if (pointer) return 1;
-  snprintf(last_error, sizeof last_error, "%s: argument '%s' is NULL", op, argument);
+  explain("%s: argument '%s' is NULL", op, argument);
   return 0;
 }
 
@@ -130,8 +146,7 @@ _Bool lt_check_index(const tensor_index *items, int64_t length, const char *op, 
 
 tensor_status lt_invoke(lt_frame *frame, const char *op) {
   if (forked) {
-    snprintf(last_error, sizeof last_error,
-             "%s: libtensor cannot be used in a forked child process; start workers with spawn or exec instead of fork", op);
+    explain("%s: libtensor cannot be used in a forked child process; start workers with spawn or exec instead of fork", op);
     return TENSOR_ERROR_FORKED;
   }
   return (tensor_status)lt_enter(frame);
@@ -143,18 +158,16 @@ static tensor_status release(void *handle, int kind, const char *op) {
   if (!slot) return TENSOR_ERROR_HANDLE;
   uint32_t expected = LT_LIVE;
   if (!atomic_compare_exchange_strong(&slot->state, &expected, LT_DEAD)) {
-    snprintf(last_error, sizeof last_error, "%s: argument 'self' (%p) is being freed by another thread", op, handle);
+    explain("%s: argument 'self' (%p) is being freed by another thread", op, handle);
     return TENSOR_ERROR_HANDLE;
   }
-  live--;
   _Bool immediate = slot->immediate;
   lt_slot *head = freed;
-  do slot->next = head;
-  while (!atomic_compare_exchange_weak(&freed, &head, slot));
-  if (++waiting >= LT_DRAIN_AT || immediate) {
-    waiting = 0;
-    lt_drain();
-  }
+  do {
+    slot->next = head;
+    slot->queued = head ? head->queued + 1 : 1;
+  } while (!atomic_compare_exchange_weak(&freed, &head, slot));
+  if (slot->queued >= LT_DRAIN_AT || immediate) lt_drain();
   return TENSOR_OK;
 }
 
@@ -178,8 +191,11 @@ TENSOR_API tensor_status tensor_list_free(tensor_t **list, int64_t length) {
 }
 
 TENSOR_API void tensor_string_free(char *string) { free(string); }
-TENSOR_API int64_t tensor_live_handles(void) { return live; }
-TENSOR_API const char *tensor_last_error(void) { return last_error; }
+TENSOR_API int64_t tensor_live_handles(void) {
+  lt_slot *head = freed;
+  return taken - (head ? head->queued : 0);
+}
+TENSOR_API const char *tensor_last_error(void) { return message ? message : ""; }
 TENSOR_API int32_t tensor_version(void) { return TENSOR_VERSION; }
 
 #define GETTER(name) lt_slot *slot = lt_resolve(self, LT_TENSOR, "tensor_" name, "self")

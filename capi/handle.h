@@ -9,13 +9,14 @@
 
 enum { LT_TENSOR = 1, LT_STORAGE = 2, LT_GENERATOR = 3 };
 enum { LT_EMPTY = 0, LT_LIVE = 1, LT_DEAD = 2 };
-enum { LT_INLINE_DIMS = 8, LT_SLOT_BYTES = 256, LT_TAGS = 32 };
+enum { LT_INLINE_DIMS = 8, LT_SLOT_BYTES = 256, LT_TAGS = 32, LT_MAX_SLOTS = 1 << 24 };
 
 typedef struct lt_slot {
   _Atomic uint32_t state;
   uint32_t generation;
-  void *key;             // go-pointer's key of the Go side of the slot
+  void *key;             // go-pointer's key of the Go side of the slot's chunk
   struct lt_slot *next;  // in the queue of freed slots
+  int64_t queued;        // length of that queue from this slot on
   uint8_t kind;
   int8_t dtype, layout, device_type;
   int16_t device_index;
@@ -67,7 +68,7 @@ tensor_status lt_invoke(lt_frame *frame, const char *op);
 lt_slot *lt_region(void);         // first slot; NULL when the region cannot be reserved
 int64_t lt_grow(int64_t slots);   // makes more slots usable, returns how many there are now, or -1
 _Atomic(lt_slot *) *lt_freed(void);  // queue of slots whose handles were freed
-_Atomic int64_t *lt_live(void);
+int64_t *lt_taken(void);              // how many slots are not free, kept by Go
 void lt_fail(int32_t code, const char *message);
 void *lt_address(lt_slot *slot);  // the slot's handle
 

@@ -19,8 +19,7 @@ import (
 // quarantine is how many freed slots wait before one is used again, so that a stale handle is caught long after.
 const quarantine = 512
 
-// slot is the Go side of a handle's C struct. It keeps its go-pointer key for life: a handle's making and freeing touch
-// neither go-pointer's map nor its allocator.
+// slot is the Go side of a handle's C struct.
 type slot struct {
 	c         *C.lt_slot
 	tensor    *tensor.Tensor
@@ -29,22 +28,33 @@ type slot struct {
 	next      *slot // in the list of free slots
 }
 
+// chunkSlots are made at a time. go-pointer keeps a chunk's Go side alive for as long as C's slots hold its key, which is
+// for life: making and freeing a handle touch neither go-pointer's map nor its allocator.
+const chunkSlots = 1024
+
+type chunk [chunkSlots]slot
+
 var slots struct {
 	sync.Mutex
-	count       int64 // slots made so far
-	free        int64
+	chunks      [C.LT_MAX_SLOTS / chunkSlots]*chunk
+	made, free  int64
 	first, last *slot // free slots, the one that was freed longest ago first
+	base        uintptr
 	freed       *unsafe.Pointer
-	live        *int64
+	taken       *int64 // read by C
 }
 
 func init() {
+	slots.base = uintptr(unsafe.Pointer(C.lt_region()))
 	slots.freed = (*unsafe.Pointer)(unsafe.Pointer(C.lt_freed()))
-	slots.live = (*int64)(unsafe.Pointer(C.lt_live()))
+	slots.taken = (*int64)(unsafe.Pointer(C.lt_taken()))
 }
 
-// of finds the Go side of a resolved slot.
-func of(c *C.lt_slot) *slot { return pointer.Restore(c.key).(*slot) }
+// of finds the Go side of a slot that C has resolved.
+func of(c *C.lt_slot) *slot {
+	i := (uintptr(unsafe.Pointer(c)) - slots.base) / C.LT_SLOT_BYTES
+	return &slots.chunks[i/chunkSlots][i%chunkSlots]
+}
 
 // slotOf finds the slot of a handle that C has checked.
 func slotOf(handle unsafe.Pointer) *slot {
@@ -54,15 +64,17 @@ func slotOf(handle unsafe.Pointer) *slot {
 // take gives a free slot, making more when too few are out of quarantine.
 func take() (*slot, error) {
 	slots.Lock()
-	defer slots.Unlock()
 	if slots.free <= quarantine {
 		if err := grow(); err != nil && slots.free == 0 {
+			slots.Unlock()
 			return nil, err
 		}
 	}
 	s := slots.first
 	slots.first = s.next
 	slots.free--
+	*slots.taken++
+	slots.Unlock()
 	s.next = nil
 	return s, nil
 }
@@ -78,18 +90,19 @@ func put(s *slot) {
 }
 
 func grow() error {
-	const more = 1024
-	if C.lt_grow(more) < 0 {
-		return status.Memoryf("no more handles: %d are in use", slots.count)
+	if C.lt_grow(chunkSlots) < 0 {
+		return status.Memoryf("no more handles: %d are in use", slots.made)
 	}
-	base := unsafe.Pointer(C.lt_region())
-	for i := range int64(more) {
-		c := (*C.lt_slot)(unsafe.Add(base, (slots.count+i)*C.LT_SLOT_BYTES))
-		s := &slot{c: c}
-		c.key = pointer.Save(s)
-		put(s)
+	key := pointer.Save(new(chunk))
+	made := pointer.Restore(key).(*chunk)
+	slots.chunks[slots.made/chunkSlots] = made
+	for i := range made {
+		c := (*C.lt_slot)(unsafe.Add(unsafe.Pointer(C.lt_region()), (slots.made+int64(i))*C.LT_SLOT_BYTES))
+		c.key = key
+		made[i].c = c
+		put(&made[i])
 	}
-	slots.count += more
+	slots.made += chunkSlots
 	return nil
 }
 
@@ -112,18 +125,22 @@ func release(s *slot) {
 	}
 	s.c.dim = 0
 	if s.tensor != nil {
-		s.tensor.Release()
+		s.tensor.Recycle()
 	}
 	if s.storage != nil {
 		s.storage.Release()
 	}
 	s.tensor, s.storage, s.generator = nil, nil, nil
 	s.c.generation++
-	atomic.StoreUint32((*uint32)(unsafe.Pointer(&s.c.state)), C.LT_EMPTY)
+	setState(s, C.LT_EMPTY)
 	slots.Lock()
 	put(s)
+	*slots.taken--
 	slots.Unlock()
 }
+
+// setState needs no barrier: a handle reaches another thread only through the caller's own synchronization.
+func setState(s *slot, state uint32) { *(*uint32)(unsafe.Pointer(&s.c.state)) = state }
 
 // immediateBytes is the storage size from which freeing a handle frees the memory at once, not at the next call.
 const immediateBytes = 1 << 16
@@ -134,8 +151,7 @@ func publish(s *slot, kind C.uint8_t, immediate bool) *C.lt_slot {
 	if immediate {
 		s.c.immediate = 1
 	}
-	atomic.AddInt64(slots.live, 1)
-	atomic.StoreUint32((*uint32)(unsafe.Pointer(&s.c.state)), C.LT_LIVE)
+	setState(s, C.LT_LIVE)
 	return s.c
 }
 

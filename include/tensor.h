@@ -466,6 +466,18 @@ TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out);
 
 // --------------------------------------------------------------------------------------------------------------- views
 
+// A view of the real parts; a real tensor itself.
+TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out);
+
+// A view of the imaginary parts. Real tensors are refused.
+TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out);
+
+// A view of complex numbers as pairs of reals: shape (..., 2).
+TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **out);
+
+// A view of pairs of reals, shape (..., 2), as complex numbers. The last stride must be 1, the others and the storage offset even.
+TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t **out);
+
 // Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
 TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out);
 
@@ -640,6 +652,27 @@ TENSOR_API tensor_status tensor_add_scalar_(tensor_t *self, tensor_scalar other,
 TENSOR_API tensor_status tensor_add_out(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t *out);
 TENSOR_API tensor_status tensor_add_scalar_out(const tensor_t *self, tensor_scalar other, tensor_scalar alpha, tensor_t *out);
 
+// Subtracts `other`, scaled by `alpha`, from `self`, element by element; the shapes broadcast.
+// bool operands are refused: `logical_xor` or `logical_not` say what is meant.
+TENSOR_API tensor_status tensor_sub(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_sub_scalar(const tensor_t *self, tensor_scalar other, tensor_scalar alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_sub_(tensor_t *self, const tensor_t *other, tensor_scalar alpha);
+TENSOR_API tensor_status tensor_sub_scalar_(tensor_t *self, tensor_scalar other, tensor_scalar alpha);
+TENSOR_API tensor_status tensor_sub_out(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t *out);
+TENSOR_API tensor_status tensor_sub_scalar_out(const tensor_t *self, tensor_scalar other, tensor_scalar alpha, tensor_t *out);
+
+// Another name of `sub`.
+TENSOR_API tensor_status tensor_subtract(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_subtract_scalar(const tensor_t *self, tensor_scalar other, tensor_scalar alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_subtract_(tensor_t *self, const tensor_t *other, tensor_scalar alpha);
+TENSOR_API tensor_status tensor_subtract_scalar_(tensor_t *self, tensor_scalar other, tensor_scalar alpha);
+TENSOR_API tensor_status tensor_subtract_out(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t *out);
+TENSOR_API tensor_status tensor_subtract_scalar_out(const tensor_t *self, tensor_scalar other, tensor_scalar alpha, tensor_t *out);
+
+// Subtracts `self`, scaled by `alpha`, from `other`: `sub` with its operands swapped.
+TENSOR_API tensor_status tensor_rsub(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_rsub_scalar(const tensor_t *self, tensor_scalar other, tensor_scalar alpha, tensor_t **out);
+
 // Multiplies `self` by `other`, element by element; the shapes broadcast.
 TENSOR_API tensor_status tensor_mul(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_mul_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -647,6 +680,869 @@ TENSOR_API tensor_status tensor_mul_(tensor_t *self, const tensor_t *other);
 TENSOR_API tensor_status tensor_mul_scalar_(tensor_t *self, tensor_scalar other);
 TENSOR_API tensor_status tensor_mul_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 TENSOR_API tensor_status tensor_mul_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Another name of `mul`.
+TENSOR_API tensor_status tensor_multiply(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_multiply_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_multiply_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_multiply_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_multiply_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_multiply_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Divides `self` by `other`, element by element; the shapes broadcast.
+// `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
+// towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
+TENSOR_API tensor_status tensor_div(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t **out);
+TENSOR_API tensor_status tensor_div_scalar(const tensor_t *self, tensor_scalar other, const char *rounding_mode, tensor_t **out);
+TENSOR_API tensor_status tensor_div_(tensor_t *self, const tensor_t *other, const char *rounding_mode);
+TENSOR_API tensor_status tensor_div_scalar_(tensor_t *self, tensor_scalar other, const char *rounding_mode);
+TENSOR_API tensor_status tensor_div_out(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t *out);
+TENSOR_API tensor_status tensor_div_scalar_out(const tensor_t *self, tensor_scalar other, const char *rounding_mode, tensor_t *out);
+
+// Another name of `div`.
+TENSOR_API tensor_status tensor_divide(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t **out);
+TENSOR_API tensor_status tensor_divide_scalar(const tensor_t *self, tensor_scalar other, const char *rounding_mode, tensor_t **out);
+TENSOR_API tensor_status tensor_divide_(tensor_t *self, const tensor_t *other, const char *rounding_mode);
+TENSOR_API tensor_status tensor_divide_scalar_(tensor_t *self, tensor_scalar other, const char *rounding_mode);
+TENSOR_API tensor_status tensor_divide_out(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t *out);
+TENSOR_API tensor_status tensor_divide_scalar_out(const tensor_t *self, tensor_scalar other, const char *rounding_mode, tensor_t *out);
+
+// Divides `self` by `other`: `div` without rounding.
+TENSOR_API tensor_status tensor_true_divide(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_true_divide_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_true_divide_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_true_divide_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_true_divide_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_true_divide_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Divides `self` by `other` and rounds towards minus infinity; the shapes broadcast. Integers stay integers; dividing them
+// by 0 is an error.
+TENSOR_API tensor_status tensor_floor_divide(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_floor_divide_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_floor_divide_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_floor_divide_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_floor_divide_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_floor_divide_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// What floor division leaves, with the sign of `other`, as Python's `%`; the shapes broadcast. Integers by 0 are an error.
+TENSOR_API tensor_status tensor_remainder(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_remainder_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_remainder_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_remainder_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_remainder_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_remainder_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// What division rounded towards zero leaves, with the sign of `self`, as C's `fmod`; the shapes broadcast. Integers by 0 are
+// an error.
+TENSOR_API tensor_status tensor_fmod(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_fmod_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_fmod_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_fmod_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_fmod_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_fmod_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Raises `self` to the power of `exponent`, element by element; the shapes broadcast. Integers wrap. Integers to a negative
+// number are refused; where the exponents are an integer tensor, negative ones give 0 except for the bases 1 and -1.
+TENSOR_API tensor_status tensor_pow(const tensor_t *self, const tensor_t *exponent, tensor_t **out);
+TENSOR_API tensor_status tensor_pow_scalar(const tensor_t *self, tensor_scalar exponent, tensor_t **out);
+TENSOR_API tensor_status tensor_pow_(tensor_t *self, const tensor_t *exponent);
+TENSOR_API tensor_status tensor_pow_scalar_(tensor_t *self, tensor_scalar exponent);
+TENSOR_API tensor_status tensor_pow_out(const tensor_t *self, const tensor_t *exponent, tensor_t *out);
+TENSOR_API tensor_status tensor_pow_scalar_out(const tensor_t *self, tensor_scalar exponent, tensor_t *out);
+
+// Raises `self` to the power of `exponent` in float64, or complex128 where an operand is complex. In place and with out, the
+// dtype must be that already.
+TENSOR_API tensor_status tensor_float_power(const tensor_t *self, const tensor_t *exponent, tensor_t **out);
+TENSOR_API tensor_status tensor_float_power_scalar(const tensor_t *self, tensor_scalar exponent, tensor_t **out);
+TENSOR_API tensor_status tensor_float_power_(tensor_t *self, const tensor_t *exponent);
+TENSOR_API tensor_status tensor_float_power_scalar_(tensor_t *self, tensor_scalar exponent);
+TENSOR_API tensor_status tensor_float_power_out(const tensor_t *self, const tensor_t *exponent, tensor_t *out);
+TENSOR_API tensor_status tensor_float_power_scalar_out(const tensor_t *self, tensor_scalar exponent, tensor_t *out);
+
+// Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
+TENSOR_API tensor_status tensor_neg(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_neg_(tensor_t *self);
+TENSOR_API tensor_status tensor_neg_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `neg`.
+TENSOR_API tensor_status tensor_negative(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_negative_(tensor_t *self);
+TENSOR_API tensor_status tensor_negative_out(const tensor_t *self, tensor_t *out);
+
+// Gives `self` itself. bool is refused.
+TENSOR_API tensor_status tensor_positive(const tensor_t *self, tensor_t **out);
+
+// Squares every element. Integers wrap; bool counts as int64.
+TENSOR_API tensor_status tensor_square(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_square_(tensor_t *self);
+TENSOR_API tensor_status tensor_square_out(const tensor_t *self, tensor_t *out);
+
+// 1 / `self`, element by element.
+TENSOR_API tensor_status tensor_reciprocal(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_reciprocal_(tensor_t *self);
+TENSOR_API tensor_status tensor_reciprocal_out(const tensor_t *self, tensor_t *out);
+
+// The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
+TENSOR_API tensor_status tensor_abs(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_abs_(tensor_t *self);
+TENSOR_API tensor_status tensor_abs_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `abs`.
+TENSOR_API tensor_status tensor_absolute(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_absolute_(tensor_t *self);
+TENSOR_API tensor_status tensor_absolute_out(const tensor_t *self, tensor_t *out);
+
+// -1, 0 or 1 by the sign of every element; NaN gives 0. `sgn` takes complex numbers.
+TENSOR_API tensor_status tensor_sign(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_sign_(tensor_t *self);
+TENSOR_API tensor_status tensor_sign_out(const tensor_t *self, tensor_t *out);
+
+// The sign of every element; of a complex number z, z / |z|, and 0 of 0.
+TENSOR_API tensor_status tensor_sgn(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_sgn_(tensor_t *self);
+TENSOR_API tensor_status tensor_sgn_out(const tensor_t *self, tensor_t *out);
+
+// The magnitude of `self` with the sign of `other`; the shapes broadcast.
+TENSOR_API tensor_status tensor_copysign(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_copysign_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_copysign_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_copysign_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_copysign_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_copysign_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// `self` + `value` * `tensor1` * `tensor2`, element by element; the shapes broadcast.
+TENSOR_API tensor_status tensor_addcmul(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t **out);
+TENSOR_API tensor_status tensor_addcmul_(tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value);
+TENSOR_API tensor_status tensor_addcmul_out(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t *out);
+
+// `self` + `value` * `tensor1` / `tensor2`, element by element; the shapes broadcast. `tensor1` and `tensor2` must not both be integers.
+TENSOR_API tensor_status tensor_addcdiv(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t **out);
+TENSOR_API tensor_status tensor_addcdiv_(tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value);
+TENSOR_API tensor_status tensor_addcdiv_out(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t *out);
+
+// `self` + `weight` * (`end` - `self`), element by element; the shapes broadcast. The tensors must have one dtype.
+TENSOR_API tensor_status tensor_lerp(const tensor_t *self, const tensor_t *end, const tensor_t *weight, tensor_t **out);
+TENSOR_API tensor_status tensor_lerp_scalar(const tensor_t *self, const tensor_t *end, tensor_scalar weight, tensor_t **out);
+TENSOR_API tensor_status tensor_lerp_(tensor_t *self, const tensor_t *end, const tensor_t *weight);
+TENSOR_API tensor_status tensor_lerp_scalar_(tensor_t *self, const tensor_t *end, tensor_scalar weight);
+TENSOR_API tensor_status tensor_lerp_out(const tensor_t *self, const tensor_t *end, const tensor_t *weight, tensor_t *out);
+TENSOR_API tensor_status tensor_lerp_scalar_out(const tensor_t *self, const tensor_t *end, tensor_scalar weight, tensor_t *out);
+
+// Makes complex numbers from their parts, which must be of one floating dtype; the shapes broadcast.
+TENSOR_API tensor_status tensor_complex_parts(const tensor_t *real, const tensor_t *imag, tensor_t **out);
+TENSOR_API tensor_status tensor_complex_parts_out(const tensor_t *real, const tensor_t *imag, tensor_t *out);
+
+// Makes complex numbers from absolute values and angles in radians, which must be of one floating dtype; the shapes broadcast.
+TENSOR_API tensor_status tensor_polar(const tensor_t *abs, const tensor_t *angle, tensor_t **out);
+TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *angle, tensor_t *out);
+
+// The complex conjugate of every element; a real tensor itself.
+TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out);
+
+// The complex conjugate of every element, computed.
+TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_conj_physical_(tensor_t *self);
+TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t *out);
+
+// Gives `self` itself: conjugates are always computed.
+TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **out);
+
+// Gives `self` itself: negatives are always computed.
+TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out);
+
+// The angle of every complex number, in radians; of reals, 0, pi for negative ones, NaN for NaN.
+TENSOR_API tensor_status tensor_angle(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_angle_out(const tensor_t *self, tensor_t *out);
+
+// The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_sqrt(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_sqrt_(tensor_t *self);
+TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out);
+
+// 1 / sqrt(`self`), element by element. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_rsqrt_(tensor_t *self);
+TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out);
+
+// e to the power of every element. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_exp_(tensor_t *self);
+TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out);
+
+// 2 to the power of every element. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_exp2_(tensor_t *self);
+TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out);
+
+// exp(`self`) - 1, accurate where `self` is near 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_expm1_(tensor_t *self);
+TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out);
+
+// The natural logarithm of every element; -inf of 0, NaN of negative reals. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_log_(tensor_t *self);
+TENSOR_API tensor_status tensor_log_out(const tensor_t *self, tensor_t *out);
+
+// The logarithm to base 2 of every element. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_log2_(tensor_t *self);
+TENSOR_API tensor_status tensor_log2_out(const tensor_t *self, tensor_t *out);
+
+// The logarithm to base 10 of every element. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_log10_(tensor_t *self);
+TENSOR_API tensor_status tensor_log10_out(const tensor_t *self, tensor_t *out);
+
+// log(1 + `self`), accurate where `self` is near 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_log1p_(tensor_t *self);
+TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out);
+
+// The sine of every element, in radians. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_sin_(tensor_t *self);
+TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out);
+
+// The cosine of every element, in radians. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_cos_(tensor_t *self);
+TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out);
+
+// The tangent of every element, in radians. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_tan_(tensor_t *self);
+TENSOR_API tensor_status tensor_tan_out(const tensor_t *self, tensor_t *out);
+
+// The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_asin_(tensor_t *self);
+TENSOR_API tensor_status tensor_asin_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `asin`.
+TENSOR_API tensor_status tensor_arcsin(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_arcsin_(tensor_t *self);
+TENSOR_API tensor_status tensor_arcsin_out(const tensor_t *self, tensor_t *out);
+
+// The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_acos(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_acos_(tensor_t *self);
+TENSOR_API tensor_status tensor_acos_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `acos`.
+TENSOR_API tensor_status tensor_arccos(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_arccos_(tensor_t *self);
+TENSOR_API tensor_status tensor_arccos_out(const tensor_t *self, tensor_t *out);
+
+// The arctangent of every element, in radians. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_atan(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_atan_(tensor_t *self);
+TENSOR_API tensor_status tensor_atan_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `atan`.
+TENSOR_API tensor_status tensor_arctan(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_arctan_(tensor_t *self);
+TENSOR_API tensor_status tensor_arctan_out(const tensor_t *self, tensor_t *out);
+
+// The hyperbolic sine of every element. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_sinh(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_sinh_(tensor_t *self);
+TENSOR_API tensor_status tensor_sinh_out(const tensor_t *self, tensor_t *out);
+
+// The hyperbolic cosine of every element. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_cosh(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_cosh_(tensor_t *self);
+TENSOR_API tensor_status tensor_cosh_out(const tensor_t *self, tensor_t *out);
+
+// The hyperbolic tangent of every element. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_tanh(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_tanh_(tensor_t *self);
+TENSOR_API tensor_status tensor_tanh_out(const tensor_t *self, tensor_t *out);
+
+// The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_asinh(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_asinh_(tensor_t *self);
+TENSOR_API tensor_status tensor_asinh_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `asinh`.
+TENSOR_API tensor_status tensor_arcsinh(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_arcsinh_(tensor_t *self);
+TENSOR_API tensor_status tensor_arcsinh_out(const tensor_t *self, tensor_t *out);
+
+// The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_acosh(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_acosh_(tensor_t *self);
+TENSOR_API tensor_status tensor_acosh_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `acosh`.
+TENSOR_API tensor_status tensor_arccosh(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_arccosh_(tensor_t *self);
+TENSOR_API tensor_status tensor_arccosh_out(const tensor_t *self, tensor_t *out);
+
+// The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_atanh(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_atanh_(tensor_t *self);
+TENSOR_API tensor_status tensor_atanh_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `atanh`.
+TENSOR_API tensor_status tensor_arctanh(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_arctanh_(tensor_t *self);
+TENSOR_API tensor_status tensor_arctanh_out(const tensor_t *self, tensor_t *out);
+
+// 1 / (1 + exp(-`self`)), element by element. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_sigmoid(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_sigmoid_(tensor_t *self);
+TENSOR_API tensor_status tensor_sigmoid_out(const tensor_t *self, tensor_t *out);
+
+// The angle, in radians, of the point whose x is `other` and whose y is `self`; the shapes broadcast.
+TENSOR_API tensor_status tensor_atan2(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_atan2_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_atan2_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// Another name of `atan2`.
+TENSOR_API tensor_status tensor_arctan2(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_arctan2_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_arctan2_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// sqrt(`self`^2 + `other`^2) without overflow of the squares; the shapes broadcast.
+TENSOR_API tensor_status tensor_hypot(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_hypot_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_hypot_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// The bitwise and of `self` and `other`, of bool the logical one; the shapes broadcast.
+TENSOR_API tensor_status tensor_bitwise_and(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_bitwise_and_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_bitwise_and_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_bitwise_and_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_bitwise_and_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_bitwise_and_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// The bitwise or of `self` and `other`, of bool the logical one; the shapes broadcast.
+TENSOR_API tensor_status tensor_bitwise_or(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_bitwise_or_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_bitwise_or_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_bitwise_or_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_bitwise_or_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_bitwise_or_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// The bitwise exclusive or of `self` and `other`, of bool the logical one; the shapes broadcast.
+TENSOR_API tensor_status tensor_bitwise_xor(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_bitwise_xor_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_bitwise_xor_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_bitwise_xor_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_bitwise_xor_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_bitwise_xor_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Inverts the bits of every element; of bool, its value.
+TENSOR_API tensor_status tensor_bitwise_not(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_bitwise_not_(tensor_t *self);
+TENSOR_API tensor_status tensor_bitwise_not_out(const tensor_t *self, tensor_t *out);
+
+// Shifts the bits of `self` by `other` places to the left; bits that leave are lost. A shift by a negative number or by all bits moves every bit out.
+TENSOR_API tensor_status tensor_bitwise_left_shift(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_bitwise_left_shift_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_bitwise_left_shift_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_bitwise_left_shift_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Shifts the bits of `self` by `other` places to the right; the sign is copied in. A shift by a negative number or by all bits moves every bit out.
+TENSOR_API tensor_status tensor_bitwise_right_shift(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_bitwise_right_shift_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_bitwise_right_shift_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_bitwise_right_shift_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Rounds every element down to an integer. Integers stay as they are; bool and complex are refused.
+TENSOR_API tensor_status tensor_floor(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_floor_(tensor_t *self);
+TENSOR_API tensor_status tensor_floor_out(const tensor_t *self, tensor_t *out);
+
+// Rounds every element up to an integer. Integers stay as they are; bool and complex are refused.
+TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_ceil_(tensor_t *self);
+TENSOR_API tensor_status tensor_ceil_out(const tensor_t *self, tensor_t *out);
+
+// Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
+TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_trunc_(tensor_t *self);
+TENSOR_API tensor_status tensor_trunc_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `trunc`.
+TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_fix_(tensor_t *self);
+TENSOR_API tensor_status tensor_fix_out(const tensor_t *self, tensor_t *out);
+
+// Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
+// negative). Integers stay as they are and accept no decimals.
+TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, tensor_t **out);
+TENSOR_API tensor_status tensor_round_(tensor_t *self, int64_t decimals);
+TENSOR_API tensor_status tensor_round_out(const tensor_t *self, int64_t decimals, tensor_t *out);
+
+// What `trunc` cuts off every element, with its sign. Integers are refused.
+TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_frac_(tensor_t *self);
+TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out);
+
+// Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+// give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out);
+TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor_scalar max);
+TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out);
+
+// As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+// give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out);
+TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max);
+TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out);
+
+// Another name of `clamp`.
+TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out);
+TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_scalar max);
+TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out);
+
+// Another name of `clamp`.
+TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out);
+TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max);
+TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out);
+
+// Limits every element to at least `min`: `clamp` with one bound.
+TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *min, tensor_t **out);
+TENSOR_API tensor_status tensor_clamp_min_scalar(const tensor_t *self, tensor_scalar min, tensor_t **out);
+TENSOR_API tensor_status tensor_clamp_min_(tensor_t *self, const tensor_t *min);
+TENSOR_API tensor_status tensor_clamp_min_scalar_(tensor_t *self, tensor_scalar min);
+TENSOR_API tensor_status tensor_clamp_min_out(const tensor_t *self, const tensor_t *min, tensor_t *out);
+TENSOR_API tensor_status tensor_clamp_min_scalar_out(const tensor_t *self, tensor_scalar min, tensor_t *out);
+
+// Limits every element to at most `max`: `clamp` with one bound.
+TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *max, tensor_t **out);
+TENSOR_API tensor_status tensor_clamp_max_scalar(const tensor_t *self, tensor_scalar max, tensor_t **out);
+TENSOR_API tensor_status tensor_clamp_max_(tensor_t *self, const tensor_t *max);
+TENSOR_API tensor_status tensor_clamp_max_scalar_(tensor_t *self, tensor_scalar max);
+TENSOR_API tensor_status tensor_clamp_max_out(const tensor_t *self, const tensor_t *max, tensor_t *out);
+TENSOR_API tensor_status tensor_clamp_max_scalar_out(const tensor_t *self, tensor_scalar max, tensor_t *out);
+
+// The larger of `self` and `other`, element by element; the shapes broadcast. NaN wins over every number.
+TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_maximum_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// The smaller of `self` and `other`, element by element; the shapes broadcast. NaN wins over every number.
+TENSOR_API tensor_status tensor_minimum(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// The larger of `self` and `other`, element by element; the shapes broadcast. A number wins over NaN.
+TENSOR_API tensor_status tensor_fmax(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// The smaller of `self` and `other`, element by element; the shapes broadcast. A number wins over NaN.
+TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// Replaces negative elements by 0.
+TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_relu_(tensor_t *self);
+
+// Takes the element of `self` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
+TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_where_scalar(const tensor_t *condition, const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_where_out(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// ---------------------------------------------------------------------------------------------------------- comparison
+
+// Whether `self` equals `other`, element by element, as bool; the shapes broadcast.
+TENSOR_API tensor_status tensor_eq(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_eq_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_eq_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_eq_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_eq_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_eq_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Whether `self` differs from `other`, element by element, as bool; the shapes broadcast.
+TENSOR_API tensor_status tensor_ne(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_ne_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_ne_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_ne_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_ne_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_ne_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Another name of `ne`.
+TENSOR_API tensor_status tensor_not_equal(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_not_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_not_equal_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_not_equal_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_not_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_not_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Whether `self` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+TENSOR_API tensor_status tensor_lt(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_lt_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_lt_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_lt_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_lt_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_lt_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Another name of `lt`.
+TENSOR_API tensor_status tensor_less(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_less_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_less_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_less_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_less_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_less_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Whether `self` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+TENSOR_API tensor_status tensor_le(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_le_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_le_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_le_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_le_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_le_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Another name of `le`.
+TENSOR_API tensor_status tensor_less_equal(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_less_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_less_equal_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_less_equal_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_less_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_less_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Whether `self` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+TENSOR_API tensor_status tensor_gt(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_gt_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_gt_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_gt_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_gt_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_gt_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Another name of `gt`.
+TENSOR_API tensor_status tensor_greater(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_greater_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_greater_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_greater_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_greater_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_greater_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Whether `self` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+TENSOR_API tensor_status tensor_ge(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_ge_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_ge_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_ge_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_ge_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_ge_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Another name of `ge`.
+TENSOR_API tensor_status tensor_greater_equal(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_greater_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_greater_equal_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_greater_equal_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_greater_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_greater_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Whether the tensors have the same size and equal elements. NaN equals nothing.
+TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *other, bool *out);
+
+// Whether |`self` - `other`| <= `atol` + `rtol` * |`other`|, element by element, as bool. Equal infinities are close; NaN is
+// close to NaN where `equal_nan` is set. The dtypes must agree and the tolerances must not be negative.
+TENSOR_API tensor_status tensor_isclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, tensor_t **out);
+
+// Whether `isclose` holds for every element.
+TENSOR_API tensor_status tensor_allclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, bool *out);
+
+// Whether every element is NaN; of a complex number, either part, as bool.
+TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out);
+
+// Whether every element is infinite; of a complex number, either part, as bool.
+TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out);
+
+// Whether every element is finite; of a complex number, both parts, as bool.
+TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out);
+
+// Whether every element is real: the imaginary part is 0, as bool.
+TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out);
+
+// Whether every element is plus infinity, as bool. Complex numbers are refused.
+TENSOR_API tensor_status tensor_isposinf(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_isposinf_out(const tensor_t *self, tensor_t *out);
+
+// Whether every element is minus infinity, as bool. Complex numbers are refused.
+TENSOR_API tensor_status tensor_isneginf(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_isneginf_out(const tensor_t *self, tensor_t *out);
+
+// Whether every element has its sign bit set; that of -0.0 is, as bool. Complex numbers are refused.
+TENSOR_API tensor_status tensor_signbit(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_signbit_out(const tensor_t *self, tensor_t *out);
+
+// Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
+TENSOR_API tensor_status tensor_logical_and(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_logical_and_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_logical_and_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// Whether, element by element, either is true (not 0), as bool; the shapes broadcast.
+TENSOR_API tensor_status tensor_logical_or(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_logical_or_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_logical_or_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// Whether, element by element, exactly one is true (not 0), as bool; the shapes broadcast.
+TENSOR_API tensor_status tensor_logical_xor(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_logical_xor_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_logical_xor_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// Whether every element is false (0), as bool.
+TENSOR_API tensor_status tensor_logical_not(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_logical_not_(tensor_t *self);
+TENSOR_API tensor_status tensor_logical_not_out(const tensor_t *self, tensor_t *out);
+
+// ---------------------------------------------------------------------------------------------------------- reductions
+
+// Adds up the elements over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Integers and bool give int64 unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
+// added in blocks whose totals are kept in float64; the result is the same for any number of threads. An empty sum is 0.
+TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
+
+// As `sum`, with NaN counted as 0. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
+
+// Multiplies the elements along `dim`, or all of them. `keepdim` keeps the reduced dimension with size 1.
+// Integers and bool give int64 unless `dtype` is given. An empty product is 1.
+TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t *out);
+
+// Averages over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Integers and bool are refused unless `dtype` is given. An empty mean is NaN.
+TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
+
+// Averages the elements over `dim` that are not NaN. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
+
+// Tells whether any element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
+// `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
+
+// Tells whether every element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
+// `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
+
+// Counts the elements over `dim` that are not zero, as int64. `dim` is one dimension or several; none, or an empty list, means all.
+TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out);
+
+// Standard deviation of all elements; `unbiased` divides by one less than their number.
+TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out);
+
+// Standard deviation over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out);
+
+// Standard deviation over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
+// infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
+TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out);
+
+// Variance of all elements; `unbiased` divides by one less than their number.
+TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out);
+
+// Variance over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out);
+
+// Variance over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
+// infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
+TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out);
+
+// Standard deviation and mean of all elements; `unbiased` divides by one less than their number.
+TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, tensor_t **std, tensor_t **mean);
+
+// Standard deviation and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **std, tensor_t **mean);
+
+// Standard deviation and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
+// infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
+TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **std, tensor_t **mean);
+
+// Variance and mean of all elements; `unbiased` divides by one less than their number.
+TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, tensor_t **var, tensor_t **mean);
+
+// Variance and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **var, tensor_t **mean);
+
+// Variance and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
+// infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
+TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **var, tensor_t **mean);
+
+// Vector norm over `dim`: the `p`-th root of the sum of |x|^p, 2 unless given. p of inf is the largest |x|, -inf the smallest, 0 the number
+// of elements that are not zero. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Complex inputs give real norms. `dtype` converts elements first.
+TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
+
+// As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`.
+TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
+
+// The largest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Reducing a dimension of size 0 is an error, for there is no largest of nothing.
+TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
+
+// The smallest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Reducing a dimension of size 0 is an error, for there is no smallest of nothing.
+TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
+
+// The largest of all elements, NaN where there is one. An input without elements is an error.
+TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_max_out(const tensor_t *self, tensor_t *out);
+
+// The largest elements along `dim` and the int64 index of the first of each. NaN counts as larger than every number.
+TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
+
+// The smallest of all elements, NaN where there is one. An input without elements is an error.
+TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_min_out(const tensor_t *self, tensor_t *out);
+
+// The smallest elements along `dim` and the int64 index of the first of each. NaN counts as smaller than every number.
+TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
+
+// The smallest and the largest elements along `dim`, or of all.
+TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **min, tensor_t **max);
+TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *min, tensor_t *max);
+
+// The int64 index of the first largest element along `dim`, or among all elements in row-major order. The first NaN counts as the largest.
+TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out);
+
+// The int64 index of the first smallest element along `dim`, or among all elements in row-major order. The first NaN counts as the smallest.
+TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out);
+
+// ------------------------------------------------------------------------------------------------------------ indexing
+
+// self[index]. Ints, slices, new axes and `...` alone give a view. Integer tensors and masks (bool or uint8, of any number of dimensions) pick
+// elements into a copy; they broadcast, and their dimensions come where they stood, or first where they stood apart. A position outside its
+// dimension is refused with the index, the dimension and its size.
+TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_index *index, int64_t index_len, tensor_t **out);
+
+// self[index] = value, which broadcasts. Where index tensors are involved the dtypes must be equal. All positions are checked before anything
+// is written; of several writes to one place the last stays.
+TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *index, int64_t index_len, const tensor_t *value);
+
+// self[index] = number, which the dtype must be able to hold.
+TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_index *index, int64_t index_len, tensor_scalar value);
+
+// Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
+TENSOR_API tensor_status tensor_index_put(const tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate, tensor_t **out);
+TENSOR_API tensor_status tensor_index_put_(tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate);
+
+// Picks positions of dimension `dim`. `index` is an int32 or int64 vector of values in [0, size).
+TENSOR_API tensor_status tensor_index_select(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t **out);
+TENSOR_API tensor_status tensor_index_select_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t *out);
+
+// The elements whose bool `mask` is set, as a vector in row-major order; the shapes broadcast.
+TENSOR_API tensor_status tensor_masked_select(const tensor_t *self, const tensor_t *mask, tensor_t **out);
+TENSOR_API tensor_status tensor_masked_select_out(const tensor_t *self, const tensor_t *mask, tensor_t *out);
+
+// Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast.
+TENSOR_API tensor_status tensor_masked_fill(const tensor_t *self, const tensor_t *mask, const tensor_t *value, tensor_t **out);
+TENSOR_API tensor_status tensor_masked_fill_scalar(const tensor_t *self, const tensor_t *mask, tensor_scalar value, tensor_t **out);
+TENSOR_API tensor_status tensor_masked_fill_(tensor_t *self, const tensor_t *mask, const tensor_t *value);
+TENSOR_API tensor_status tensor_masked_fill_scalar_(tensor_t *self, const tensor_t *mask, tensor_scalar value);
+
+// Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many.
+TENSOR_API tensor_status tensor_masked_scatter(const tensor_t *self, const tensor_t *mask, const tensor_t *source, tensor_t **out);
+TENSOR_API tensor_status tensor_masked_scatter_(tensor_t *self, const tensor_t *mask, const tensor_t *source);
+
+// For every position of `index`, the element of `self` at that position but, in dimension `dim`, where the index says. `index` is int32 or int64, of as
+// many dimensions as `self` and no larger apart from `dim`.
+TENSOR_API tensor_status tensor_gather(const tensor_t *self, int64_t dim, const tensor_t *index, bool sparse_grad, tensor_t **out);
+TENSOR_API tensor_status tensor_gather_out(const tensor_t *self, int64_t dim, const tensor_t *index, bool sparse_grad, tensor_t *out);
+
+// Elements by their row-major numbers; negative ones count from the end. The result has the shape of `index`, an int64 tensor.
+TENSOR_API tensor_status tensor_take(const tensor_t *self, const tensor_t *index, tensor_t **out);
+TENSOR_API tensor_status tensor_take_out(const tensor_t *self, const tensor_t *index, tensor_t *out);
+
+// `gather` with broadcasting; without `dim` from the flattened tensor.
+TENSOR_API tensor_status tensor_take_along_dim(const tensor_t *self, const tensor_t *indices, int64_t dim, tensor_t **out);
+TENSOR_API tensor_status tensor_take_along_dim_out(const tensor_t *self, const tensor_t *indices, int64_t dim, tensor_t *out);
+
+// The positions of the elements that are not zero: a row of int64 coordinates for each, in row-major order.
+TENSOR_API tensor_status tensor_nonzero(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_nonzero_out(const tensor_t *self, tensor_t *out);
+
+// The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
+TENSOR_API tensor_status tensor_nonzero_numpy(const tensor_t *self, tensor_t ***out, int64_t *out_len);
+
+// `nonzero` under NumPy's name.
+TENSOR_API tensor_status tensor_argwhere(const tensor_t *self, tensor_t **out);
+
+// Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds.
+TENSOR_API tensor_status tensor_put(const tensor_t *self, const tensor_t *index, const tensor_t *source, bool accumulate, tensor_t **out);
+TENSOR_API tensor_status tensor_put_(tensor_t *self, const tensor_t *index, const tensor_t *source, bool accumulate);
+
+// The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
+// the last stays.
+TENSOR_API tensor_status tensor_scatter_src(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out);
+TENSOR_API tensor_status tensor_scatter_src_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src);
+TENSOR_API tensor_status tensor_scatter_src_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t *out);
+
+// Writes one number to the positions that `index` names.
+TENSOR_API tensor_status tensor_scatter_value(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t **out);
+TENSOR_API tensor_status tensor_scatter_value_(tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value);
+TENSOR_API tensor_status tensor_scatter_value_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t *out);
+
+// Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+TENSOR_API tensor_status tensor_scatter_src_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t **out);
+TENSOR_API tensor_status tensor_scatter_src_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce);
+TENSOR_API tensor_status tensor_scatter_src_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t *out);
+
+// Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+TENSOR_API tensor_status tensor_scatter_value_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce, tensor_t **out);
+TENSOR_API tensor_status tensor_scatter_value_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce);
+TENSOR_API tensor_status tensor_scatter_value_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce, tensor_t *out);
+
+// Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names.
+TENSOR_API tensor_status tensor_scatter_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out);
+TENSOR_API tensor_status tensor_scatter_add_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src);
+TENSOR_API tensor_status tensor_scatter_add_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t *out);
+
+// Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
+// that were there do not count. Means of integers round down.
+TENSOR_API tensor_status tensor_scatter_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self, tensor_t **out);
+TENSOR_API tensor_status tensor_scatter_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self);
+TENSOR_API tensor_status tensor_scatter_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self, tensor_t *out);
+
+// Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names.
+TENSOR_API tensor_status tensor_index_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_index_add_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha);
+TENSOR_API tensor_status tensor_index_add_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t *out);
+
+// Writes `source` to the positions of dimension `dim` that the int64 vector `index` names.
+TENSOR_API tensor_status tensor_index_copy(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t **out);
+TENSOR_API tensor_status tensor_index_copy_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source);
+TENSOR_API tensor_status tensor_index_copy_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t *out);
+
+// Writes one value to the positions of dimension `dim` that the int64 vector `index` names.
+TENSOR_API tensor_status tensor_index_fill(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value, tensor_t **out);
+TENSOR_API tensor_status tensor_index_fill_scalar(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t **out);
+TENSOR_API tensor_status tensor_index_fill_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value);
+TENSOR_API tensor_status tensor_index_fill_scalar_(tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value);
+
+// Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
+TENSOR_API tensor_status tensor_index_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t **out);
+TENSOR_API tensor_status tensor_index_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self);
+TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t *out);
 
 // ------------------------------------------------------------------------------------------------- storages and memory
 

@@ -37,6 +37,9 @@ func Run(op string, k *kernel.Kernel, compute dtype.DType, outputs int, operands
 	if operands[0].Numel() == 0 {
 		return nil
 	}
+	if tiny := k.Tiny(compute); tiny != nil && runTiny(tiny, compute, operands) {
+		return nil
+	}
 	l := loops.Get().(*kernel.Loop)
 	l.Row = row
 	if params != nil {
@@ -54,6 +57,27 @@ func Run(op string, k *kernel.Kernel, compute dtype.DType, outputs int, operands
 	split(l, kernel.Elementwise)
 	loops.Put(l)
 	return nil
+}
+
+// runTiny serves a few elements of one dtype that lie side by side, and reports whether that is what the operands are.
+func runTiny(tiny kernel.Tiny, d dtype.DType, operands []*tensor.Tensor) bool {
+	n := operands[0].Numel()
+	if n > kernel.TinyLimit {
+		return false
+	}
+	var strides [3]uintptr
+	for i, t := range operands {
+		switch {
+		case t.DType() != d:
+			return false
+		case t.Numel() == n && t.IsContiguous():
+			strides[i] = uintptr(d.Size())
+		case t.Numel() != 1:
+			return false
+		}
+	}
+	tiny(operands[0].Data(), operands[1].Data(), operands[2].Data(), strides[0], strides[1], strides[2], n)
+	return true
 }
 
 // Copy writes src to dst, broadcasting and converting. The two must not overlap.

@@ -90,13 +90,16 @@ func Allocate(op string, sizes []int64, d dtype.DType, dev device.Device, inputs
 
 // outputStrides is nil for contiguous outputs.
 func outputStrides(sizes []int64, inputs []*tensor.Tensor) []int64 {
+	if len(inputs) == 0 || len(sizes) < 2 {
+		return nil
+	}
 	same, contiguous, dense := true, true, true
 	for _, t := range inputs {
 		same = same && slices.Equal(t.Sizes(), sizes)
 		contiguous = contiguous && t.IsContiguous()
 		dense = dense && slices.Equal(t.Strides(), inputs[0].Strides())
 	}
-	if len(inputs) == 0 || len(sizes) < 2 || contiguous && same {
+	if contiguous && same {
 		return nil
 	}
 	if same {

@@ -7,7 +7,7 @@ package kernel
 //
 // #cgo noescape lt_call
 // #cgo nocallback lt_call
-// static void lt_call(uintptr_t fn, void *args) { ((void (*)(void *))fn)(args); }
+// static void lt_call(uintptr_t fn, uintptr_t args) { ((void (*)(void *))fn)((void *)args); }
 //
 // static int lt_cpu_tier(void) {
 // #if defined(__x86_64__)
@@ -27,6 +27,7 @@ import "C"
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"unsafe"
 
@@ -66,10 +67,14 @@ type Kernel struct {
 	Name      string
 	Signature string
 	rows      [dtype.Count]uintptr
+	tiny      [dtype.Count]Tiny
 }
 
 // Row is the function for dtype d, 0 where the kernel has none.
 func (k *Kernel) Row(d dtype.DType) uintptr { return k.rows[d] }
+
+// Tiny is the Go form of a binary kernel for a few elements, nil where there is none.
+func (k *Kernel) Tiny(d dtype.DType) Tiny { return k.tiny[d] }
 
 // Has tells whether the kernel serves dtype d.
 func (k *Kernel) Has(d dtype.DType) bool { return k.rows[d] != 0 }
@@ -106,6 +111,7 @@ var load = sync.OnceValue(func() *table {
 			for d := range k.rows {
 				k.rows[d] = uintptr(entry.rows[d])
 			}
+			k.tiny = tinyKernels[k.Name]
 			t.kernels[k.Name] = k
 		}
 	}
@@ -132,10 +138,14 @@ var drivers *table
 func init() { drivers = load() }
 
 // Elementwise runs l over its operands.
-func Elementwise(l *Loop) { C.lt_call(C.uintptr_t(drivers.elementwise), unsafe.Pointer(l)) }
+func Elementwise(l *Loop) { Call(drivers.elementwise, unsafe.Pointer(l)) }
 
 // Copy converts operand 1 of l into operand 0.
-func Copy(l *Loop) { C.lt_call(C.uintptr_t(drivers.copy), unsafe.Pointer(l)) }
+func Copy(l *Loop) { Call(drivers.copy, unsafe.Pointer(l)) }
 
-// Call runs a kernel that takes one argument structure, which must hold no Go pointers.
-func Call(fn uintptr, args unsafe.Pointer) { C.lt_call(C.uintptr_t(fn), args) }
+// Call runs a kernel that takes one argument structure, which lies on the heap and holds no Go pointers: its address goes
+// through as a number, which spares cgo's search for such pointers.
+func Call(fn uintptr, args unsafe.Pointer) {
+	C.lt_call(C.uintptr_t(fn), C.uintptr_t(uintptr(args)))
+	runtime.KeepAlive(args)
+}

@@ -10,21 +10,146 @@ import (
 var (
 	add       = newPointwise("add", "add", promote)
 	addScaled = newPointwise("add", "add_scaled", promote)
+	sub       = newPointwise("sub", "sub", promote)
+	subScaled = newPointwise("sub", "add_scaled", promote)
 	mul       = newPointwise("mul", "mul", promote)
+	neg       = newPointwise("neg", "neg", promote)
+	square    = newPointwise("square", "square", promote)
+	recip     = newPointwise("reciprocal", "reciprocal", promoteFloat)
+	absolute  = newPointwise("abs", "abs", realOf)
+	sign      = newPointwise("sign", "sign", promote)
+	direction = newPointwise("sgn", "direction", promote)
+	copySign  = newPointwise("copysign", "copysign", promoteFloat)
+	addcmul   = newPointwise("addcmul", "addcmul", promote)
+	addcdiv   = newPointwise("addcdiv", "addcdiv", promote)
+	lerp      = newPointwise("lerp", "lerp", promote)
 )
+
+// checkAlpha refuses a factor that the result's dtype cannot hold.
+func checkAlpha(op, name string, alpha dtype.Scalar, result dtype.DType) error {
+	if c := alpha.DType().Category(); c > result.Category() || c == dtype.Boolean && result != dtype.Bool {
+		return status.Runtimef("%s: %s %v must be of the category of the result's dtype %v or a lower one, and bool only with bool", op, name, alpha, result)
+	}
+	return nil
+}
 
 // Add computes self + alpha*other.
 func Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	if alpha.Equal(1) {
+	if alpha.Kind == dtype.KindInt && alpha.I == 1 {
 		return add.run(out, nil, self, other)
 	}
-	if d := resultType(self, other); alpha.DType().Category() > d.Category() {
-		return nil, status.Runtimef("add: alpha %v must not be of a higher category than the result's dtype %v", alpha, d)
+	if err := checkAlpha("add", "alpha", alpha, resultType(self, other)); err != nil {
+		return nil, err
 	}
 	return addScaled.run(out, func(d dtype.DType, p *iter.Params) { p.Set(0, d, alpha) }, self, other)
+}
+
+// Sub computes self - alpha*other; bool is refused.
+func Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	if self.DType() == dtype.Bool || other.DType() == dtype.Bool {
+		return nil, status.NotImplementedf("sub: subtraction, the `-` operator, with a bool tensor is not supported; to invert a mask, use `~` or logical_not()")
+	}
+	if alpha.Kind == dtype.KindInt && alpha.I == 1 {
+		return sub.run(out, nil, self, other)
+	}
+	if err := checkAlpha("sub", "alpha", alpha, resultType(self, other)); err != nil {
+		return nil, err
+	}
+	alpha.I, alpha.F, alpha.Im = -alpha.I, -alpha.F, -alpha.Im
+	return subScaled.run(out, func(d dtype.DType, p *iter.Params) { p.Set(0, d, alpha) }, self, other)
+}
+
+// Rsub computes other - alpha*self.
+func Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	return Sub(nil, other, self, alpha)
 }
 
 // Mul computes self * other.
 func Mul(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return mul.run(out, nil, self, other)
+}
+
+// Neg computes -self; bool is refused.
+func Neg(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if self.DType() == dtype.Bool {
+		return nil, status.NotImplementedf("neg: negation, the `-` operator, on a bool tensor is not supported; to invert a mask, use `~` or logical_not()")
+	}
+	return neg.run(out, nil, self)
+}
+
+// Positive gives self itself; bool is refused.
+func Positive(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if self.DType() == dtype.Bool {
+		return nil, status.NotImplementedf("positive: the unary `+` operator is not supported on a bool tensor")
+	}
+	return self.Alias(), nil
+}
+
+// Square computes self * self; bool counts as int64.
+func Square(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	d := self.DType()
+	if d == dtype.Bool {
+		d = dtype.Int64
+	}
+	return square.runIn(d, out, nil, self)
+}
+
+// Reciprocal computes 1 / self.
+func Reciprocal(out, self *tensor.Tensor) (*tensor.Tensor, error) { return recip.run(out, nil, self) }
+
+// Abs computes absolute values; those of complex numbers are real. In place, complex numbers are refused.
+func Abs(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if out == self && self.DType().IsComplex() {
+		return nil, status.Runtimef("abs: in-place abs is not supported for complex tensors, whose absolute value is real")
+	}
+	return absolute.run(out, nil, self)
+}
+
+// Sign computes -1, 0 or 1 by the sign of real elements.
+func Sign(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if self.DType().IsComplex() {
+		return nil, status.NotImplementedf("sign: unlike numpy, sign is not defined for complex tensors; use sgn")
+	}
+	return sign.run(out, nil, self)
+}
+
+// Sgn is Sign for reals and z / |z| for complex numbers.
+func Sgn(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if self.DType().IsComplex() {
+		return direction.run(out, nil, self)
+	}
+	return sign.run(out, nil, self)
+}
+
+// Copysign gives self the sign of other.
+func Copysign(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	return copySign.run(out, nil, self, other)
+}
+
+// Addcmul computes self + value*tensor1*tensor2.
+func Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*tensor.Tensor, error) {
+	return addcmul.run(out, func(d dtype.DType, p *iter.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
+}
+
+// Addcdiv computes self + value*tensor1/tensor2.
+func Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*tensor.Tensor, error) {
+	if tensor1.DType().Category() < dtype.Floating && tensor2.DType().Category() < dtype.Floating {
+		return nil, status.Runtimef("addcdiv: integer division of tensor1 (%v) by tensor2 (%v) is not supported; convert one of them to a floating dtype", tensor1.DType(), tensor2.DType())
+	}
+	return addcdiv.run(out, func(d dtype.DType, p *iter.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
+}
+
+// Lerp computes self + weight*(end - self).
+func Lerp(out, self, end, weight *tensor.Tensor) (*tensor.Tensor, error) {
+	if self.DType() != end.DType() {
+		return nil, status.Runtimef("lerp: expected dtype %v for end but got dtype %v", self.DType(), end.DType())
+	}
+	if weight.IsNumber() {
+		if weight.DType().Category() > self.DType().Category() && weight.DType().IsComplex() {
+			return nil, status.Runtimef("lerp: a complex weight needs complex tensors, but self has dtype %v", self.DType())
+		}
+	} else if weight.DType() != self.DType() {
+		return nil, status.Runtimef("lerp: expected dtype %v for weight but got dtype %v", self.DType(), weight.DType())
+	}
+	return lerp.runIn(self.DType(), out, nil, self, end, weight)
 }

@@ -47,8 +47,8 @@ func Clone(self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	return cloned("clone", self, self.DType(), self.Device(), f)
 }
 
-// contiguous is self itself where its elements lie in row-major order, and a copy otherwise.
-func contiguous(op string, self *tensor.Tensor) (*tensor.Tensor, error) {
+// rowMajor is self itself where its elements lie in row-major order, and a copy otherwise.
+func rowMajor(op string, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.IsContiguous() {
 		return self.Alias(), nil
 	}
@@ -142,8 +142,8 @@ func checkFits(op string, value dtype.Scalar, d dtype.DType) error {
 	return nil
 }
 
-// fill writes one value everywhere.
-func fill(self *tensor.Tensor, value dtype.Scalar) error {
+// fillWith writes one value everywhere.
+func fillWith(self *tensor.Tensor, value dtype.Scalar) error {
 	if self.IsMeta() || self.Numel() == 0 {
 		return nil
 	}
@@ -185,7 +185,7 @@ func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 	if to.IsMeta() {
 		return to, nil
 	}
-	return to, fill(to, value.Item())
+	return to, fillWith(to, value.Item())
 }
 
 // Zero writes zeros.
@@ -193,7 +193,7 @@ func Zero(self *tensor.Tensor) error {
 	if err := writable("zero_", self); err != nil {
 		return err
 	}
-	return fill(self, dtype.IntScalar(0))
+	return fillWith(self, dtype.IntScalar(0))
 }
 
 // Item is the value of a tensor with one element.

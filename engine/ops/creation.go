@@ -56,7 +56,7 @@ func filled(op string, out *tensor.Tensor, size []int64, value dtype.Scalar, giv
 	if err != nil {
 		return nil, err
 	}
-	return t, fill(t, value)
+	return t, fillWith(t, value)
 }
 
 // Zeros makes a tensor of zeros.
@@ -159,7 +159,7 @@ func like(op string, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, lay
 	if err != nil || value.IsNone() {
 		return t, err
 	}
-	return t, fill(t, value)
+	return t, fillWith(t, value)
 }
 
 // EmptyLike makes a tensor of self's shape and arbitrary values.
@@ -238,7 +238,7 @@ func EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, d
 		return nil, err
 	}
 	defer ones.Release()
-	return t, fill(ones, dtype.IntScalar(1))
+	return t, fillWith(ones, dtype.IntScalar(1))
 }
 
 // TrilIndices lists rows and columns of the lower triangle.

@@ -269,7 +269,7 @@ func (a *advanced) locate(op string, view *tensor.Tensor, perDim []*tensor.Tenso
 		if err != nil {
 			return err
 		}
-		p, err := contiguous(op, full)
+		p, err := rowMajor(op, full)
 		full.Release()
 		if err != nil {
 			return err
@@ -369,7 +369,10 @@ func soleMask(view *tensor.Tensor, tensors []*tensor.Tensor) *tensor.Tensor {
 
 // IndexSet writes self[index] = value.
 func IndexSet(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) error {
-	return assignIndex(self, items, value, false)
+	if value.IsNumber() {
+		return IndexSetScalar(self, items, value.Item())
+	}
+	return assignIndex(self, items, value)
 }
 
 // IndexSetScalar writes one number to self[index].
@@ -377,16 +380,15 @@ func IndexSetScalar(self *tensor.Tensor, items []IndexItem, value dtype.Scalar) 
 	if err := checkFits("index_put_", value, self.DType()); err != nil {
 		return err
 	}
-	t, err := tensor.Empty("index_put_", nil, self.DType(), device.Host)
+	t, err := single("index_put_", value, self.DType())
 	if err != nil {
 		return err
 	}
 	defer t.Release()
-	tensor.Put(t.Data(), self.DType(), value)
-	return assignIndex(self, items, t, true)
+	return assignIndex(self, items, t)
 }
 
-func assignIndex(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor, number bool) error {
+func assignIndex(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) error {
 	view, tensors, err := basic("index_put_", self, items)
 	if err != nil {
 		releaseMade(tensors, items)

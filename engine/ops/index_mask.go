@@ -180,7 +180,7 @@ func selectByMask(op string, self, mask *tensor.Tensor) (*tensor.Tensor, error) 
 		return nil, err
 	}
 	defer set.Release()
-	from, err := contiguous(op, self)
+	from, err := rowMajor(op, self)
 	if err != nil {
 		return nil, err
 	}
@@ -348,7 +348,7 @@ func scatterByMask(op string, to, mask, source *tensor.Tensor) error {
 		return err
 	}
 	defer set.Release()
-	values, err := contiguous(op, source)
+	values, err := rowMajor(op, source)
 	if err != nil {
 		return err
 	}
@@ -357,7 +357,7 @@ func scatterByMask(op string, to, mask, source *tensor.Tensor) error {
 	if m.total() > source.Numel() {
 		return status.Runtimef("%s: expected mask to select at most the %d elements of source, but it selects %d", op, source.Numel(), m.total())
 	}
-	work, err := contiguous(op, to)
+	work, err := rowMajor(op, to)
 	if err != nil {
 		return err
 	}

@@ -470,7 +470,7 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tens
 		if err := values.SetGeometry(op, at.Sizes(), shape.ContiguousStrides(at.Sizes()), 0); err != nil {
 			return err
 		}
-		work, err := contiguous(op, to)
+		work, err := rowMajor(op, to)
 		if err != nil {
 			return err
 		}

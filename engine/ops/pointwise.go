@@ -4,6 +4,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -15,21 +16,33 @@ const (
 	promoteFloat             // integers and bool count as the default dtype
 	compare                  // compute in the promoted dtype, return bool
 	realOf                   // return the real counterpart of the promoted dtype (abs of complex)
+	complexOf                // return the complex counterpart of the promoted dtype
 )
 
 // pointwise is an elementwise operator: a kernel and its rule.
 type pointwise struct {
-	name   string
-	kernel *kernel.Kernel
-	rule   rule
+	name    string
+	kernel  *kernel.Kernel
+	rule    rule
+	swapped bool // the kernel takes the two inputs in the other order
 }
 
 func newPointwise(name, kernelName string, r rule) *pointwise {
-	return &pointwise{name, kernel.Get(kernelName), r}
+	return &pointwise{name: name, kernel: kernel.Get(kernelName), rule: r}
 }
+
+// params fills in kernel parameters once the compute dtype is known.
+type params func(dtype.DType, *iter.Params)
 
 // resultType promotes operands.
 func resultType(operands ...*tensor.Tensor) dtype.DType {
+	first, same := operands[0], true
+	for _, t := range operands[1:] {
+		same = same && t.DType() == first.DType()
+	}
+	if same && !first.IsNumber() {
+		return first.DType()
+	}
 	var r dtype.Result
 	for _, t := range operands {
 		r.Add(t.DType(), t.Rank())
@@ -37,12 +50,17 @@ func resultType(operands ...*tensor.Tensor) dtype.DType {
 	return r.DType()
 }
 
-// run applies the operator to its inputs. params, when given, fills in kernel parameters once the compute dtype is known.
-func (p *pointwise) run(out *tensor.Tensor, params func(dtype.DType, *iter.Params), inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
+// run applies the operator to its inputs.
+func (p *pointwise) run(out *tensor.Tensor, values params, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
 	common := inputs[0].DType()
 	if len(inputs) > 1 {
 		common = resultType(inputs...)
 	}
+	return p.runIn(common, out, values, inputs...)
+}
+
+// runIn is run with the promoted dtype given.
+func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
 	if p.rule == promoteFloat && common.Category() < dtype.Floating {
 		common = dtype.Default()
 	}
@@ -52,6 +70,12 @@ func (p *pointwise) run(out *tensor.Tensor, params func(dtype.DType, *iter.Param
 		result = dtype.Bool
 	case realOf:
 		result = common.ToReal()
+	case complexOf:
+		result = common.ToComplex()
+	}
+	compute := common.Compute()
+	if !p.kernel.Has(compute) {
+		return nil, status.NotImplementedf("%s: not implemented for dtype %v", p.name, common)
 	}
 	sizes, err := iter.Shape(p.name, inputs...)
 	if err != nil {
@@ -68,20 +92,76 @@ func (p *pointwise) run(out *tensor.Tensor, params func(dtype.DType, *iter.Param
 	if to.IsMeta() {
 		return to, nil
 	}
-	compute := common.Compute()
-	var values *iter.Params
-	if params != nil {
-		values = new(iter.Params)
-		params(compute, values)
+	var filled *iter.Params
+	if values != nil {
+		filled = new(iter.Params)
+		values(compute, filled)
 	}
 	var operands [kernel.MaxOperands]*tensor.Tensor
 	operands[0] = to
 	n := 1 + copy(operands[1:], inputs)
-	if err := iter.Run(p.name, p.kernel, compute, 1, operands[:n], values); err != nil {
+	if p.swapped {
+		operands[1], operands[2] = operands[2], operands[1]
+	}
+	if err := iter.Run(p.name, p.kernel, compute, 1, operands[:n], filled); err != nil {
 		if out == nil {
 			to.Release()
 		}
 		return nil, err
 	}
 	return to, nil
+}
+
+// copyOf writes self to out, or to a new tensor: the result of operators that leave a dtype as it is.
+func copyOf(op string, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	to, err := iter.Output(op, out, self.Sizes(), self.DType(), self.Device(), self)
+	if err != nil || to.IsMeta() || to == self {
+		return to, err
+	}
+	iter.Copy(to, self)
+	return to, nil
+}
+
+// fill writes v, converted as a cast does, to out or a new tensor of self's shape.
+func fill(op string, out, self *tensor.Tensor, result dtype.DType, v dtype.Scalar) (*tensor.Tensor, error) {
+	to, err := iter.Output(op, out, self.Sizes(), result, self.Device(), self)
+	if err != nil || to.IsMeta() {
+		return to, err
+	}
+	number, err := tensor.Number(v)
+	if err != nil {
+		return nil, err
+	}
+	defer number.Release()
+	iter.Copy(to, number)
+	return to, nil
+}
+
+// numbers makes operands of scalars; release gives them up.
+func numbers(scalars ...dtype.Scalar) (operands []*tensor.Tensor, release func(), err error) {
+	operands = make([]*tensor.Tensor, 0, len(scalars))
+	release = func() {
+		for _, t := range operands {
+			t.Release()
+		}
+	}
+	for _, s := range scalars {
+		t, err := tensor.Number(s)
+		if err != nil {
+			release()
+			return nil, nil, err
+		}
+		operands = append(operands, t)
+	}
+	return operands, release, nil
+}
+
+// refuseComplex is the TypeError of operators that need an order.
+func refuseComplex(op string, operands ...*tensor.Tensor) error {
+	for _, t := range operands {
+		if t.DType().IsComplex() {
+			return status.Typef("%s: does not support complex inputs; got %v", op, t.DType())
+		}
+	}
+	return nil
 }

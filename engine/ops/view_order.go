@@ -3,8 +3,6 @@ package ops
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -103,38 +101,8 @@ func adjoint(self *tensor.Tensor) (*tensor.Tensor, error) {
 			return nil, err
 		}
 	}
-	if !self.DType().IsComplex() {
-		return view, nil
-	}
 	defer view.Release()
-	return conjugated(view)
-}
-
-// conjugated is a copy of a complex tensor with its imaginary parts negated.
-func conjugated(self *tensor.Tensor) (*tensor.Tensor, error) {
-	out, err := cloned("conj", self, self.DType(), self.Device(), shape.Preserve)
-	if err != nil || out.IsMeta() {
-		return out, err
-	}
-	parts := self.DType().ToReal()
-	span := out.Numel()
-	imaginary, err := tensor.New("conj", out.Storage(), parts, []int64{span}, []int64{2}, 1)
-	if err != nil || span == 0 {
-		out.Release()
-		return nil, err
-	}
-	defer imaginary.Release()
-	minusOne, err := tensor.Number(dtype.FloatScalar(-1))
-	if err != nil {
-		out.Release()
-		return nil, err
-	}
-	defer minusOne.Release()
-	if err := iter.Run("conj", mul.kernel, parts.Compute(), 1, []*tensor.Tensor{imaginary, imaginary, minusOne}, nil); err != nil {
-		out.Release()
-		return nil, err
-	}
-	return out, nil
+	return Conj(view)
 }
 
 // Movedim moves one dimension.

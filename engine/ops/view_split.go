@@ -13,8 +13,8 @@ func releaseAll(tensors []*tensor.Tensor) {
 	}
 }
 
-// parts views one range of dimension d for each of the sizes that next gives until it reports false.
-func parts(op string, self *tensor.Tensor, d int, n int, rangeOf func(i int) (start, length int64)) ([]*tensor.Tensor, error) {
+// pieces views one range of dimension d for each of the sizes that next gives until it reports false.
+func pieces(op string, self *tensor.Tensor, d int, n int, rangeOf func(i int) (start, length int64)) ([]*tensor.Tensor, error) {
 	out := make([]*tensor.Tensor, 0, n)
 	for i := range n {
 		start, length := rangeOf(i)
@@ -49,7 +49,7 @@ func Split(self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) 
 	if splitSize > 0 {
 		n = max((size-1)/splitSize+1, 1)
 	}
-	return parts("split", self, d, int(n), func(i int) (int64, int64) {
+	return pieces("split", self, d, int(n), func(i int) (int64, int64) {
 		start := int64(i) * splitSize
 		return start, min(splitSize, size-start)
 	})
@@ -73,7 +73,7 @@ func SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Te
 		return nil, status.Runtimef("split_with_sizes: expects split_sizes to be non-negative and to sum exactly to %d (input tensor's size at dimension %d), but got %v", size, d, sizes)
 	}
 	at := int64(0)
-	return parts("split_with_sizes", self, d, len(sizes), func(i int) (int64, int64) {
+	return pieces("split_with_sizes", self, d, len(sizes), func(i int) (int64, int64) {
 		at += sizes[i]
 		return at - sizes[i], sizes[i]
 	})
@@ -119,7 +119,7 @@ func tensorSplitSections(op string, self *tensor.Tensor, sections int64, d int) 
 		return nil, status.Runtimef("%s: number of sections must be larger than 0, got %d", op, sections)
 	}
 	each, more := self.Sizes()[d]/sections, self.Sizes()[d]%sections
-	return parts(op, self, d, int(sections), func(i int) (int64, int64) {
+	return pieces(op, self, d, int(sections), func(i int) (int64, int64) {
 		k := int64(i)
 		if k < more {
 			return k * (each + 1), each + 1

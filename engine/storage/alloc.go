@@ -13,23 +13,17 @@ import (
 
 const (
 	alignment  = 64
-	smallLimit = 4096    // blocks up to this size are recycled by size class, without entering C
-	smallKept  = 256     // blocks kept of each size class
 	largeLimit = 1 << 20 // blocks from this size on are mapped, and recycled whole
 	cacheLimit = 1 << 29 // bytes of large blocks kept for reuse
 	slack      = 4       // a cached block serves requests of down to 1/slack less than its size
-	classes    = smallLimit / alignment
 )
 
 var memory struct {
-	inUse, peak, cached, blocks, limit atomic.Int64
+	inUse, peak, limit, blocks, cached atomic.Int64
 
-	small [classes + 1]struct {
-		sync.Mutex
-		free []unsafe.Pointer
-	}
-	largeMu sync.Mutex
-	large   []block
+	mu    sync.Mutex
+	large []block
+	empty []func()
 }
 
 type block struct {
@@ -47,7 +41,7 @@ type Stats struct {
 
 // MemoryStats reads the account.
 func MemoryStats() Stats {
-	return Stats{memory.inUse.Load(), memory.peak.Load(), memory.cached.Load(), memory.blocks.Load()}
+	return Stats{InUse: memory.inUse.Load(), Peak: memory.peak.Load(), Cached: memory.cached.Load(), Blocks: memory.blocks.Load()}
 }
 
 // ResetPeak sets Peak to InUse.
@@ -67,7 +61,6 @@ func account(op string, size int64) error {
 	}
 	for peak := memory.peak.Load(); now > peak && !memory.peak.CompareAndSwap(peak, now); peak = memory.peak.Load() {
 	}
-	memory.blocks.Add(1)
 	return nil
 }
 
@@ -80,57 +73,45 @@ func allocate(op string, size int64, zero bool) (unsafe.Pointer, int64, error) {
 	if err := account(op, size); err != nil {
 		return nil, 0, err
 	}
-	p, got, zeroed := recycled(size)
+	p, got := recycled(size)
+	zeroed := false
 	if p == nil {
-		var z C.int
-		p = C.lt_alloc(C.size_t(size), &z)
-		got, zeroed = size, z != 0
-		if p == nil {
-			EmptyCache()
-			p = C.lt_alloc(C.size_t(size), &z)
-			zeroed = z != 0
+		var err error
+		if p, zeroed, err = system(op, size); err != nil {
+			return nil, 0, err
 		}
+		got = size
 	}
-	if p == nil {
-		unaccount(size)
-		return nil, 0, status.Memoryf("%s: not enough memory to allocate %d bytes", op, size)
-	}
-	if got != size {
-		memory.inUse.Add(got - size)
-	}
+	memory.inUse.Add(got - size)
+	memory.blocks.Add(1)
 	if zero && !zeroed {
-		if size <= smallLimit {
-			clear(unsafe.Slice((*byte)(p), size))
-		} else {
-			C.lt_zero(p, C.size_t(size))
-		}
+		C.lt_zero(p, C.size_t(size))
 	}
 	return p, got, nil
 }
 
-func unaccount(size int64) {
-	memory.inUse.Add(-size)
-	memory.blocks.Add(-1)
+// system asks the operating system for a block, after giving it the cache when it has none.
+func system(op string, size int64) (unsafe.Pointer, bool, error) {
+	var zeroed C.int
+	p := C.lt_alloc(C.size_t(size), &zeroed)
+	if p == nil {
+		EmptyCache()
+		p = C.lt_alloc(C.size_t(size), &zeroed)
+	}
+	if p == nil {
+		memory.inUse.Add(-size)
+		return nil, false, status.Memoryf("%s: not enough memory to allocate %d bytes", op, size)
+	}
+	return p, zeroed != 0, nil
 }
 
-// recycled takes a block that was freed before.
-func recycled(size int64) (p unsafe.Pointer, got int64, zeroed bool) {
-	if size <= smallLimit {
-		c := &memory.small[size/alignment]
-		c.Lock()
-		if n := len(c.free); n > 0 {
-			p = c.free[n-1]
-			c.free = c.free[:n-1]
-			memory.cached.Add(-size)
-		}
-		c.Unlock()
-		return p, size, false
-	}
+// recycled takes a large block that was freed before.
+func recycled(size int64) (p unsafe.Pointer, got int64) {
 	if size < largeLimit {
-		return nil, 0, false
+		return nil, 0
 	}
-	memory.largeMu.Lock()
-	defer memory.largeMu.Unlock()
+	memory.mu.Lock()
+	defer memory.mu.Unlock()
 	best := -1
 	for i, b := range memory.large {
 		if b.size >= size && b.size-size <= size/slack && (best < 0 || b.size < memory.large[best].size) {
@@ -138,32 +119,24 @@ func recycled(size int64) (p unsafe.Pointer, got int64, zeroed bool) {
 		}
 	}
 	if best < 0 {
-		return nil, 0, false
+		return nil, 0
 	}
 	b := memory.large[best]
 	memory.large = append(memory.large[:best], memory.large[best+1:]...)
 	memory.cached.Add(-b.size)
-	return b.data, b.size, false
+	return b.data, b.size
 }
 
 // release gives a block back, to the cache while there is room.
 func release(p unsafe.Pointer, size int64) {
-	unaccount(size)
-	if size <= smallLimit {
-		c := &memory.small[size/alignment]
-		c.Lock()
-		if len(c.free) < smallKept {
-			c.free = append(c.free, p)
-			memory.cached.Add(size)
-			p = nil
-		}
-		c.Unlock()
-	} else if size >= largeLimit && size <= cacheLimit {
-		memory.largeMu.Lock()
+	memory.inUse.Add(-size)
+	memory.blocks.Add(-1)
+	if size >= largeLimit && size <= cacheLimit {
+		memory.mu.Lock()
 		memory.large = append(memory.large, block{p, size})
 		memory.cached.Add(size)
 		p, size = evict()
-		memory.largeMu.Unlock()
+		memory.mu.Unlock()
 	}
 	if p != nil {
 		C.lt_release(p, C.size_t(size))
@@ -190,21 +163,17 @@ func evict() (p unsafe.Pointer, size int64) {
 
 // EmptyCache returns all cached blocks to the system.
 func EmptyCache() {
-	for i := range memory.small {
-		c := &memory.small[i]
-		c.Lock()
-		for _, p := range c.free {
-			C.lt_release(p, C.size_t(i*alignment))
-		}
-		memory.cached.Add(-int64(len(c.free) * i * alignment))
-		c.free = nil
-		c.Unlock()
+	for _, empty := range memory.empty {
+		empty()
 	}
-	memory.largeMu.Lock()
-	defer memory.largeMu.Unlock()
+	memory.mu.Lock()
+	defer memory.mu.Unlock()
 	for _, b := range memory.large {
 		C.lt_release(b.data, C.size_t(b.size))
 		memory.cached.Add(-b.size)
 	}
 	memory.large = nil
 }
+
+// OnEmptyCache adds a cache of parked storages to those that EmptyCache empties. Call it from init.
+func OnEmptyCache(empty func()) { memory.empty = append(memory.empty, empty) }

@@ -18,7 +18,7 @@ type Storage struct {
 	data     unsafe.Pointer
 	nbytes   int64
 	capacity int64 // bytes of the block behind data; 0 when the bytes are another owner's
-	refs     atomic.Int64
+	refs     int64
 	device   device.Device
 	readOnly bool
 	owner    *External
@@ -41,8 +41,8 @@ func (s *Storage) Init(op string, nbytes int64, d device.Device, zero bool) erro
 	if nbytes < 0 {
 		return status.Runtimef("%s: a storage cannot have %d bytes", op, nbytes)
 	}
-	s.nbytes, s.device = nbytes, d
-	s.refs.Store(1)
+	s.nbytes, s.capacity, s.device, s.readOnly = nbytes, 0, d, false
+	s.refs = 1
 	if nbytes == 0 || d.Type == device.Meta {
 		return nil
 	}
@@ -51,10 +51,52 @@ func (s *Storage) Init(op string, nbytes int64, d device.Device, zero bool) erro
 	return err
 }
 
+// ParkLimit is the largest block that Park keeps.
+const ParkLimit = 4096
+
+// ParkClass numbers the block sizes up to ParkLimit: a block of one class serves every request of that class.
+func ParkClass(nbytes int64) int64 { return (nbytes + alignment - 1) / alignment }
+
+// ParkClasses is the number of classes.
+const ParkClasses = ParkLimit/alignment + 1
+
+// Park keeps the small block of a storage whose sole reference is being given up, for Unpark to use again. It does nothing
+// and returns false for other storages, which are to be released. Parked blocks count neither as in use nor as cached.
+func (s *Storage) Park() bool {
+	if s.owner != nil || s.capacity == 0 || s.capacity > ParkLimit || atomic.LoadInt64(&s.refs) != 1 {
+		return false
+	}
+	memory.inUse.Add(-s.capacity)
+	s.refs = 0
+	return true
+}
+
+// Unpark makes a parked storage new again, as Init does: nbytes must be of the class of its block.
+func (s *Storage) Unpark(op string, nbytes int64, zero bool) error {
+	if err := account(op, s.capacity); err != nil {
+		return err
+	}
+	s.nbytes, s.refs = nbytes, 1
+	if zero {
+		clear(s.Bytes())
+	}
+	return nil
+}
+
+// Discard frees a parked storage's block.
+func (s *Storage) Discard() {
+	memory.inUse.Add(s.capacity)
+	release(s.data, s.capacity)
+	s.data = nil
+}
+
+// Class is the class of the storage's block.
+func (s *Storage) Class() int64 { return ParkClass(s.capacity) }
+
 // FromExternal wraps nbytes at data, which owner keeps alive.
 func FromExternal(data unsafe.Pointer, nbytes int64, d device.Device, owner *External, readOnly bool) *Storage {
 	s := &Storage{data: data, nbytes: nbytes, device: d, owner: owner, readOnly: readOnly}
-	s.refs.Store(1)
+	s.refs = 1
 	return s
 }
 
@@ -82,17 +124,20 @@ func (s *Storage) ReadOnly() bool { return s.readOnly }
 func (s *Storage) Owned() bool { return s.owner == nil }
 
 // Refs is the number of references.
-func (s *Storage) Refs() int64 { return s.refs.Load() }
+func (s *Storage) Refs() int64 { return atomic.LoadInt64(&s.refs) }
 
 // Retain adds a reference.
 func (s *Storage) Retain() *Storage {
-	s.refs.Add(1)
+	atomic.AddInt64(&s.refs, 1)
 	return s
 }
 
 // Release drops a reference; the last one frees the bytes.
 func (s *Storage) Release() {
-	if s.refs.Add(-1) != 0 {
+	// A sole owner has nobody to race with.
+	if atomic.LoadInt64(&s.refs) == 1 {
+		s.refs = 0
+	} else if atomic.AddInt64(&s.refs, -1) != 0 {
 		return
 	}
 	data, owner := s.data, s.owner

@@ -41,6 +41,7 @@ type Tensor struct {
 	layout     Layout
 	number     bool // stands for a plain number in promotion
 	contiguous bool
+	whole      *fresh // the allocation that the tensor is part of, if any
 	inline     [2 * inlineDims]int64
 }
 
@@ -83,8 +84,16 @@ func create(op string, sizes, strides []int64, d dtype.DType, dev device.Device,
 	if len(sizes) > shape.MaxDims {
 		return nil, status.Runtimef("%s: %d dimensions are more than the %d that a tensor can have", op, len(sizes), shape.MaxDims)
 	}
-	f := new(fresh)
+	if numel > (1<<62)/d.Size() {
+		return nil, status.Runtimef("%s: shape %v of %v needs more bytes than a 64-bit integer counts", op, sizes, d)
+	}
+	f := takeParked(numel*d.Size(), dev, strides)
+	parked := f != nil
+	if !parked {
+		f = new(fresh)
+	}
 	t := &f.Tensor
+	t.whole = f
 	t.setDims(len(sizes))
 	copy(t.sizes, sizes)
 	t.dtype, t.numel = d, numel
@@ -112,7 +121,12 @@ func create(op string, sizes, strides []int64, d dtype.DType, dev device.Device,
 	if reach > (1<<62)/d.Size() {
 		return nil, status.Runtimef("%s: shape %v of %v needs more bytes than a 64-bit integer counts", op, sizes, d)
 	}
-	if err := f.own.Init(op, reach*d.Size(), dev, zero); err != nil {
+	if parked {
+		err = f.own.Unpark(op, reach*d.Size(), zero)
+	} else {
+		err = f.own.Init(op, reach*d.Size(), dev, zero)
+	}
+	if err != nil {
 		return nil, err
 	}
 	t.storage = &f.own

@@ -20,7 +20,7 @@
 #define LT_SYMBOL(unit, tier) LT_JOIN(lt_, unit, tier)
 #define LT_UNIT(unit) extern "C" const lt_kernel LT_SYMBOL(unit, LT_TIER)[] =
 
-#define LT_INLINE static inline __attribute__((always_inline))
+#define LT_INLINE inline __attribute__((always_inline))
 
 // Everything below src/ lives in an unnamed namespace: the same names are compiled once per tier into one library, and a
 // linker that merged two of them would run AVX-512 code on a machine without it.

@@ -67,6 +67,24 @@ LT_INLINE void ternary_row(char *const *data, const int64_t *s, int64_t n, F f) 
 }  // namespace
 }  // namespace lt
 
+// Kernel structs from an expression in a (and b) of dtype T; the result has dtype R.
+#define LT_UNARY_TO(NAME, R, ...)                                                         \
+  struct NAME {                                                                           \
+    template <class T>                                                                    \
+    static void row(char *const *data, const int64_t *strides, int64_t n, const void *) { \
+      unary_row<R, T>(data, strides, n, [](T a) -> R { return __VA_ARGS__; });            \
+    }                                                                                     \
+  };
+#define LT_BINARY_TO(NAME, R, ...)                                                        \
+  struct NAME {                                                                           \
+    template <class T>                                                                    \
+    static void row(char *const *data, const int64_t *strides, int64_t n, const void *) { \
+      binary_row<R, T, T>(data, strides, n, [](T a, T b) -> R { return __VA_ARGS__; });   \
+    }                                                                                     \
+  };
+#define LT_UNARY(NAME, ...) LT_UNARY_TO(NAME, T, __VA_ARGS__)
+#define LT_BINARY(NAME, ...) LT_BINARY_TO(NAME, T, __VA_ARGS__)
+
 // Tables: LT_ROW(OP, T) is the row of kernel struct OP for type T. A kernel struct has `template <class T> static void
 // row(char *const *, const int64_t *, int64_t, const void *)`.
 #define LT_ROW(OP, T) (void *)lt::OP::row<T>

@@ -153,11 +153,11 @@ LT_INLINE Legs atan2_legs(Doubles y, Doubles x) {
       mask_cast<double>(bit_cast<int64_t>(x) < Vec<int64_t>(int64_t(0)));
   Legs l = {select(swap, ax, ay), select(swap, ay, ax),
             select(swap, one, select(left, Doubles(2.0), zero)), select(swap ^ left, -one, one)};
-  // 0/0 counts as 0 and inf/inf as 1.
-  l.larger = select(l.larger == 0.0, one, l.larger);
-  const Mask<double> both = l.smaller == Format<double>::infinity;
-  l.smaller = select(both, one, l.smaller);
-  l.larger = select(both, one, l.larger);
+  // 0/0 counts as 0, a finite number over infinity too, inf/inf as 1.
+  const Doubles infinity = Format<double>::infinity;
+  const Mask<double> endless = l.larger == infinity;
+  l.smaller = select(endless, select(l.smaller == infinity, one, zero), l.smaller);
+  l.larger = select(endless | (l.larger == 0.0), one, l.larger);
   return l;
 }
 
@@ -165,21 +165,20 @@ LT_INLINE Doubles vatan2(Doubles y, Doubles x) {
   Legs l = atan2_legs(y, x);
   // Both legs into the middle of the range, then a smaller one that is still tiny; undone at the
   // end where the quotient itself is the result.
-  const Doubles one = 1.0;
   const Doubles both = select(l.larger > 0x1p900, Doubles(0x1p-200),
-                              select(l.larger < 0x1p-800, Doubles(0x1p250), one));
-  l.larger = min(l.larger * both, Doubles(0x1p1000));
+                              select(l.larger < 0x1p-500, Doubles(0x1p400), Doubles(1.0)));
+  l.larger = l.larger * both;
   l.smaller = l.smaller * both;
-  const Mask<double> tiny = (l.smaller < 0x1p-500) & (l.larger > 0x1p-500);
-  l.smaller = select(tiny, l.smaller * 0x1p200, l.smaller);
+  const Mask<double> tiny = l.smaller < 0x1p-900;
+  l.smaller = select(tiny, l.smaller * 0x1p100, l.smaller);
   const Doubles a = atan_ratio(l.smaller, l.larger, l.base_halves, l.sign);
-  const Doubles b = select(tiny & (l.base_halves == 0.0), a * 0x1p-200, a);
+  const Doubles b = select(tiny & (l.base_halves == 0.0), a * 0x1p-100, a);
   return select((x == x) & (y == y), copysign(b, y), x + y);
 }
 LT_INLINE Floats vatan2(Floats y, Floats x) {
   const Floats a = in_double(y, x, [](Doubles v, Doubles u) {
     const Legs l = atan2_legs(v, u);
-    return atan_ratio_short(l.smaller, min(l.larger, Doubles(0x1p1000)), l.base_halves, l.sign);
+    return atan_ratio_short(l.smaller, l.larger, l.base_halves, l.sign);
   });
   return select((x == x) & (y == y), copysign(a, y), x + y);
 }

@@ -67,43 +67,44 @@ LT_INLINE Vec<T> poly(Vec<T> x, C... c) {
   return poly_pairs(x, x * x, c...);
 }
 
-// The nearest integer, for |x| < 2^(fraction bits - 1).
+// An integer as a number, and as the low bits of a word with rubbish above them.
 template <class T>
-LT_INLINE Vec<T> round_small(Vec<T> x) {
-  return (x + Format<T>::round_magic) - Format<T>::round_magic;
+struct Integer {
+  Vec<T> value;
+  Vec<IntOf<T>> bits;
+};
+
+// The integer nearest to x, for |x| < 2^(fraction bits - 1).
+template <class T>
+LT_INLINE Integer<T> nearest(Vec<T> x) {
+  const Vec<T> shifted = x + Format<T>::round_magic;
+  return {shifted - Format<T>::round_magic, bit_cast<IntOf<T>>(shifted)};
 }
 
-// The bits of a small integer n held as a float number, with rubbish above them.
+// 2^n for an n whose power is a normal number.
 template <class T>
-LT_INLINE Vec<IntOf<T>> low_bits(Vec<T> n) {
-  return bit_cast<IntOf<T>>(n + Format<T>::round_magic);
+LT_INLINE Vec<T> pow2(Integer<T> n) {
+  return bit_cast<T>((n.bits << Format<T>::fraction_bits) + Format<T>::one);
 }
 
-// 2^n for an integer n whose power is a normal number.
+// x * 2^n, rounded once, for an n within twice the exponent range.
 template <class T>
-LT_INLINE Vec<T> pow2(Vec<T> n) {
-  return bit_cast<T>((low_bits(n) << Format<T>::fraction_bits) + Format<T>::one);
-}
-
-// x * 2^n, rounded once, for an integer n within twice the exponent range.
-template <class T>
-LT_INLINE Vec<T> scale(Vec<T> x, Vec<T> n) {
+LT_INLINE Vec<T> scale(Vec<T> x, Integer<T> n) {
 #if LT_BITMASK
   if constexpr (sizeof(T) == 4)
-    return (Raw<T>)_mm512_scalef_ps((__m512)x.v, (__m512)n.v);
+    return (Raw<T>)_mm512_scalef_ps((__m512)x.v, (__m512)n.value.v);
   else
-    return (Raw<T>)_mm512_scalef_pd((__m512d)x.v, (__m512d)n.v);
+    return (Raw<T>)_mm512_scalef_pd((__m512d)x.v, (__m512d)n.value.v);
 #else
   using I = IntOf<T>;
   constexpr int bits = Format<T>::fraction_bits;
-  const Vec<I> k = low_bits(n);
-  const Vec<I> half = (k << (bits - 1)) & ~Format<T>::fraction_mask;
-  const Vec<I> rest = (k << bits) - half;
+  const Vec<I> half = (n.bits << (bits - 1)) & ~Format<T>::fraction_mask;
+  const Vec<I> rest = (n.bits << bits) - half;
   return x * bit_cast<T>(rest + Format<T>::one) * bit_cast<T>(half + Format<T>::one);
 #endif
 }
 
-// An unevaluated sum, |lo| at most about half a unit in the last place of hi.
+// An unevaluated sum, |lo| at most about a unit in the last place of hi.
 template <class T>
 struct Two {
   Vec<T> hi, lo;
@@ -153,7 +154,7 @@ LT_INLINE Vec<T> minus_product(Vec<T> x, Vec<T> a, Vec<T> b) {
 template <class T>
 LT_INLINE Two<T> multiply(Two<T> a, Two<T> b) {
   const Two<T> p = two_prod(a.hi, b.hi);
-  return fast_two_sum(p.hi, p.lo + fma(a.hi, b.lo, a.lo * b.hi));
+  return {p.hi, p.lo + fma(a.hi, b.lo, a.lo * b.hi)};
 }
 
 // (a.hi + a.lo) / (b.hi + b.lo)
@@ -162,14 +163,14 @@ LT_INLINE Two<T> divide(Two<T> a, Two<T> b) {
   const Vec<T> inverse = Vec<T>(T(1)) / b.hi;
   const Vec<T> q = a.hi * inverse;
   const Vec<T> rest = minus_product(a.hi, q, b.hi) + (a.lo - q * b.lo);
-  return fast_two_sum(q, rest * inverse);
+  return {q, rest * inverse};
 }
 
 // (a.hi + a.lo) + (b.hi + b.lo) where |a| >= |b|.
 template <class T>
 LT_INLINE Two<T> add(Two<T> a, Two<T> b) {
   const Two<T> s = fast_two_sum(a.hi, b.hi);
-  return fast_two_sum(s.hi, s.lo + (a.lo + b.lo));
+  return {s.hi, s.lo + (a.lo + b.lo)};
 }
 
 // f on both halves of a float vector, in double.

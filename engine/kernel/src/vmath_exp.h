@@ -24,16 +24,22 @@ struct Ln2<double> {
   static constexpr double hi = 0x1.62e42fefa38p-1, lo = 0x1.ef35793c7673p-45;
 };
 
-// (e^r - 1 - r) / r^2 for |r| <= ln 2 / 2.
-LT_INLINE Floats exp_tail(Floats r) {
-  return poly(r, 0.5f, 0x1.55548ap-3f, 0x1.555526p-5f, 0x1.123e6p-7f, 0x1.6d0482p-10f);
+// (e^r - 1 - r - r^2/2) / r^3 for |r| <= ln 2 / 2.
+LT_INLINE Floats exp_cubic(Floats r) {
+  return poly(r, 0x1.55548ap-3f, 0x1.555526p-5f, 0x1.123e6p-7f, 0x1.6d0482p-10f);
 }
-LT_INLINE Doubles exp_tail(Doubles r) {
-  return poly(r, 0.5, 0x1.5555555555559p-3, 0x1.555555555555ap-5, 0x1.111111110f67ep-7,
-                0x1.6c16c16c14448p-10, 0x1.a01a01affaf5ap-13, 0x1.a01a01b0bd92dp-16,
-                0x1.71ddf816e0b61p-19, 0x1.27e4c58d52519p-22, 0x1.af5f323e77b38p-26,
-                0x1.1f9587e8d29aep-29);
+LT_INLINE Doubles exp_cubic(Doubles r) {
+  return poly(r, 0x1.5555555555559p-3, 0x1.555555555555ap-5, 0x1.111111110f67ep-7,
+              0x1.6c16c16c14448p-10, 0x1.a01a01affaf5ap-13, 0x1.a01a01b0bd92dp-16,
+              0x1.71ddf816e0b61p-19, 0x1.27e4c58d52519p-22, 0x1.af5f323e77b38p-26,
+              0x1.1f9587e8d29aep-29);
 }
+// (e^r - 1 - r) / r^2
+template <class T>
+LT_INLINE Vec<T> exp_tail(Vec<T> r) {
+  return fma(r, exp_cubic(r), Vec<T>(T(0.5)));
+}
+
 // (2^f - 1) / f to 2^-32 for |f| <= 1/2.
 LT_INLINE Doubles exp2_tail_short(Doubles f) {
   return poly(f, 0x1.62e42fef95ed3p-1, 0x1.ebfbe045fe519p-3, 0x1.c6b08dc5e0209p-5,
@@ -44,14 +50,15 @@ LT_INLINE Doubles exp2_tail_short(Doubles f) {
 // e^(x + x_lo) = (hi + lo) 2^n with hi between 0.7 and 1.42.
 template <class T>
 struct Exponential {
-  Vec<T> hi, lo, n;
+  Vec<T> hi, lo;
+  Integer<T> n;
 };
 
 template <class T>
 LT_INLINE Exponential<T> exp_parts(Vec<T> x, Vec<T> x_lo = T(0)) {
-  const Vec<T> n = round_small(x * Ln2<T>::inverse);
-  const Vec<T> exact = fma(n, Vec<T>(-Ln2<T>::hi), x);
-  const Vec<T> rest = fma(n, Vec<T>(-Ln2<T>::lo), x_lo);
+  const Integer<T> n = nearest(x * Ln2<T>::inverse);
+  const Vec<T> exact = fma(n.value, Vec<T>(-Ln2<T>::hi), x);
+  const Vec<T> rest = fma(n.value, Vec<T>(-Ln2<T>::lo), x_lo);
   const Vec<T> r = exact + rest;
   const Two<T> s = fast_two_sum(Vec<T>(T(1)), exact);
   return {s.hi, fma(r * r, exp_tail(r), s.lo + rest), n};
@@ -59,12 +66,13 @@ LT_INLINE Exponential<T> exp_parts(Vec<T> x, Vec<T> x_lo = T(0)) {
 
 // 2^x and 2^x - 1 for float results: |x| < 1000.
 LT_INLINE Doubles exp2_short(Doubles x) {
-  const Doubles n = round_small(x), f = x - n;
-  const Doubles p = fma(f, exp2_tail_short(f), Doubles(1.0));
-  return bit_cast<double>(bit_cast<int64_t>(p) + (low_bits(n) << 52));
+  const Integer<double> n = nearest(x);
+  const Doubles f = x - n.value, p = fma(f, exp2_tail_short(f), Doubles(1.0));
+  return bit_cast<double>(bit_cast<int64_t>(p) + (n.bits << 52));
 }
 LT_INLINE Doubles exp2m1_short(Doubles x) {
-  const Doubles n = round_small(x), f = x - n, s = pow2(n);
+  const Integer<double> n = nearest(x);
+  const Doubles f = x - n.value, s = pow2(n);
   return fma(s * f, exp2_tail_short(f), s - 1.0);
 }
 
@@ -83,30 +91,50 @@ LT_INLINE Doubles vexp(Doubles x) {
   return scale(e.hi + e.lo, e.n);
 }
 
+// 2^(f + f_lo) for |f| <= 1/2.
+LT_INLINE Doubles exp2_fraction(Doubles f, Doubles f_lo) {
+  const Doubles ln2 = 0x1.62e42fefa39efp-1;
+  const Two<double> y = two_prod(f, ln2);
+  const Doubles y_lo = fma(f_lo, ln2, fma(f, Doubles(0x1.abc9e3b39803fp-56), y.lo));
+  const Doubles r = y.hi + y_lo;
+  const Two<double> s = fast_two_sum(Doubles(1.0), y.hi);
+  return s.hi + fma(r * r, exp_tail(r), s.lo + y_lo);
+}
+
+// Without fma the last product of these polynomials would round once more: one unit too many.
 LT_INLINE Floats vexp2(Floats x) {
   x = clamp(x, -151.0f, 129.0f);
-  const Floats n = round_small(x), r = x - n;
-  const Floats p = poly(r, 1.0f, 0x1.62e43p-1f, 0x1.ebfbd4p-3f, 0x1.c6af9ep-5f,
-                          0x1.3b32cap-7f, 0x1.5ef57ep-10f, 0x1.3e792p-13f);
-  return scale(p, n);
+  if constexpr (!LT_FMA) return in_double(x, [](Doubles v) { return exp2_short(v); });
+  const Integer<float> n = nearest(x);
+  const Floats f = x - n.value;
+  const Floats p = poly(f, 0x1.ebfbd4p-3f, 0x1.c6af9ep-5f, 0x1.3b32cap-7f, 0x1.5ef57ep-10f,
+                        0x1.3e792p-13f);
+  return scale(fma(f, fma(f, p, Floats(0x1.62e43p-1f)), Floats(1.0f)), n);
 }
 LT_INLINE Doubles vexp2(Doubles x) {
   x = clamp(x, -1076.0, 1025.0);
-  const Doubles n = round_small(x), r = x - n;
-  const Two<double> y = two_prod(r, Doubles(0x1.62e42fefa39efp-1));
-  const Doubles y_lo = fma(r, Doubles(0x1.abc9e3b39803fp-56), y.lo);
-  const Two<double> s = fast_two_sum(Doubles(1.0), y.hi);
-  return scale(s.hi + fma(y.hi * y.hi, exp_tail(y.hi), s.lo + y_lo), n);
+  const Integer<double> n = nearest(x);
+  const Doubles f = x - n.value;
+  if constexpr (!LT_FMA) return scale(exp2_fraction(f, 0.0), n);
+  const Doubles p = poly(f, 0x1.ebfbdff82c5a4p-3, 0x1.c6b08d7049fe8p-5, 0x1.3b2ab6fba0118p-7,
+                         0x1.5d87fe78cd5d3p-10, 0x1.4309130ed923dp-13, 0x1.ffcbfba9c9b56p-17,
+                         0x1.62bfc79c747fcp-20, 0x1.b5267c4ed2dc5p-24, 0x1.e61b5101a0be4p-28,
+                         0x1.e79c888f690dfp-32);
+  return scale(fma(f, fma(f, p, Doubles(0x1.62e42fefa39efp-1)), Doubles(1.0)), n);
 }
 
 // (e^x - 1) / 2 as a leading term and a small rest; halved because e^x may lie beyond the range.
 LT_INLINE Two<double> half_expm1_parts(Doubles x) {
-  const Doubles n = round_small(x * Ln2<double>::inverse);
-  const Doubles exact = fma(n, Doubles(-Ln2<double>::hi), x);
-  const Doubles rest = n * -Ln2<double>::lo;
-  const Doubles r = exact + rest, s = pow2(n - 1.0);
-  const Two<double> sum = fast_two_sum(s - 0.5, s * exact);
-  return {sum.hi, fma(s, fma(r * r, exp_tail(r), rest), sum.lo)};
+  const Integer<double> n = nearest(x * Ln2<double>::inverse);
+  const Doubles exact = fma(n.value, Doubles(-Ln2<double>::hi), x);
+  const Doubles rest = n.value * -Ln2<double>::lo;
+  const Doubles r = exact + rest, s = pow2(Integer<double>{n.value, n.bits - int64_t(1)});
+  // For n of 1 and -1 the sum cancels, so that r^2/2 must not round either.
+  const Two<double> square = two_prod(r, r);
+  const Doubles cubic = fma(square.hi * r, exp_cubic(r), fma(square.lo, Doubles(0.5), rest));
+  const Two<double> a = fast_two_sum(s, Doubles(-0.5)), b = fast_two_sum(a.hi, s * exact);
+  const Two<double> c = fast_two_sum(b.hi, s * 0.5 * square.hi);
+  return {c.hi, fma(s, cubic, (a.lo + b.lo) + c.lo)};
 }
 
 LT_INLINE Floats vexpm1(Floats x) {
@@ -121,24 +149,21 @@ LT_INLINE Doubles vexpm1(Doubles x) {
   return select(abs(x) < 0x1p-54, x, y + y);
 }
 
-LT_INLINE Floats vsigmoid(Floats x) {
-  return in_double(clamp(x, -110.0f, 110.0f), [](Doubles v) {
-    return Doubles(1.0) / (exp2_short(v * -Ln2<double>::inverse) + 1.0);
-  });
+// 2^-k / (2^-k + 2^-k e^-x): the power keeps e^-x in range where the result is subnormal.
+template <int k, class T>
+LT_INLINE Vec<T> sigmoid(Vec<T> x, T lowest, T highest) {
+  const Vec<T> c = T(1) / T(int64_t(1) << k);
+  const auto e = exp_parts(clamp(-x, lowest, highest));
+  const Vec<T> s = pow2(Integer<T>{e.n.value, e.n.bits - IntOf<T>(k)});
+  const Two<T> sum = two_sum(c, e.hi * s);
+  const Two<T> d = fast_two_sum(sum.hi, fma(e.lo, s, sum.lo));
+  const Vec<T> y = c / d.hi;
+  const Vec<T> rest = minus_product(c, y, d.hi) - y * d.lo;
+  return fma(y, rest * T(int64_t(1) << k), y);
 }
-LT_INLINE Doubles vsigmoid(Doubles x) {
-  // With e = exp(-|x|): 1 / (1 + e), or e / (1 + e) with the power of two applied last.
-  const auto e = exp_parts(max(Doubles(-746.0), -abs(x)));
-  const Mask<double> negative = x < 0.0;
-  const Two<double> m = fast_two_sum(e.hi, e.lo);
-  const Doubles s = pow2(max(Doubles(-1000.0), e.n));
-  const Two<double> d = fast_two_sum(Doubles(1.0), m.hi * s);
-  const Doubles one = 1.0, zero = 0.0;
-  const Two<double> q = divide(
-      Two<double>{select(negative, m.hi, one), select(negative, m.lo, zero)},
-      Two<double>{d.hi, fma(m.lo, s, d.lo)});
-  return scale(q.hi + q.lo, select(negative, e.n, zero));
-}
+
+LT_INLINE Floats vsigmoid(Floats x) { return sigmoid<40>(x, -20.0f, 105.0f); }
+LT_INLINE Doubles vsigmoid(Doubles x) { return sigmoid<62>(x, -100.0, 746.0); }
 
 }  // namespace
 }  // namespace lt

@@ -22,9 +22,9 @@ LT_INLINE Doubles half_sum(Doubles m, double sign) {
   const auto e = exp_parts(min(Doubles(711.0), m));
   const Two<double> p = fast_two_sum(e.hi, e.lo);
   const Two<double> inverse = divide(Two<double>{1.0, 0.0}, p);
-  const Doubles s = pow2(max(Doubles(-1000.0), e.n * -2.0)) * sign;
+  const Doubles s = pow2(nearest(max(Doubles(-1000.0), e.n.value * -2.0))) * sign;
   const Two<double> sum = add(p, Two<double>{inverse.hi * s, inverse.lo * s});
-  return scale(sum.hi + sum.lo, e.n - 1.0);
+  return scale(sum.hi + sum.lo, nearest(e.n.value - 1.0));
 }
 
 LT_INLINE Doubles vsinh(Doubles x) {
@@ -87,10 +87,10 @@ LT_INLINE Doubles vasinh(Doubles x) {
   const Two<double> root = sqrt_parts(Two<double>{sum.hi, sum.lo + square.lo});
   const Two<double> total = fast_two_sum(root.hi, m);
   const Split<double> s = split(select(big, m, total.hi));
-  const Doubles rest = (total.lo + root.lo) * pow2(max(Doubles(-100.0), -s.k));
+  const Doubles rest = (total.lo + root.lo) * s.inverse;
   const Two<double> y = log_parts(select(big, s.k + 1.0, s.k), s.f, select(big, Doubles(0.0), rest));
   const Doubles large = select(m < Format<double>::infinity, y.hi + y.lo, m);
-  return select(m < 0.5, fma(x * z, asinh_tail(z), x), copysign(large, x));
+  return copysign(select(m < 0.5, fma(m * z, asinh_tail(z), m), large), x);
 }
 LT_INLINE Floats vasinh(Floats x) {
   const Floats m = abs(x);
@@ -113,7 +113,7 @@ LT_INLINE Doubles vacosh(Doubles x) {
   const Two<double> u = two_sum(select(big, Doubles(0.0), Doubles(1.0)), v);
   const Split<double> s = split(u.hi);
   const Two<double> y = log_parts(select(big, s.k + 1.0, s.k), s.f,
-                                  (u.lo + v_lo) * pow2(max(Doubles(-100.0), -s.k)));
+                                  scaled_down(s, u.lo + v_lo));
   const Doubles r = select(x < Format<double>::infinity, y.hi + y.lo, x);
   return select(x < 1.0, Doubles(Format<double>::nan), r);
 }

@@ -12,10 +12,10 @@
 namespace lt {
 namespace {
 
-// x = 2^k (1 + f).
+// x = 2^k (1 + f), and 2^-k where that is a normal number.
 template <class T>
 struct Split {
-  Vec<T> k, f;
+  Vec<T> k, f, inverse;
 };
 
 // For positive normal x.
@@ -29,7 +29,7 @@ LT_INLINE Split<T> split(Vec<T> x) {
   const Vec<I> m = (bits & F::fraction_mask) + F::sqrt_half;
   const Vec<I> exponent = bit_cast<I>(bit_cast<U>(bits) >> F::fraction_bits);
   const Vec<T> k = bit_cast<T>(exponent | F::two_to_fraction_bits) - F::biased_zero;
-  return {k, bit_cast<T>(m) - T(1)};
+  return {k, bit_cast<T>(m) - T(1), bit_cast<T>(m - bit_cast<I>(x) + F::one)};
 }
 
 // For positive x, subnormal numbers too.
@@ -68,25 +68,30 @@ LT_INLINE Two<double> log_parts(Doubles k, Doubles f, Doubles f_lo) {
   return {s.hi, (fma(k, Doubles(Ln2<double>::lo), correction) - log_rest(f)) + s.lo};
 }
 
+// lo * 2^-k; none where x is so large that 2^-k is no normal number and lo does not count.
+LT_INLINE Doubles scaled_down(Split<double> s, Doubles lo) {
+  return select(s.k < 1000.0, lo * s.inverse, Doubles(0.0));
+}
+
 // log(1 + x + x_lo), x > -1.
 LT_INLINE Two<double> log1p_parts(Doubles x, Doubles x_lo) {
   const Two<double> u = two_sum(Doubles(1.0), x);
   const Split<double> s = split(u.hi);
-  return log_parts(s.k, s.f, (u.lo + x_lo) * pow2(max(Doubles(-1022.0), -s.k)));
+  return log_parts(s.k, s.f, scaled_down(s, u.lo + x_lo));
 }
 
-// log(1 + f) to 2^-44, for float results.
+// log(1 + f) to 2^-37, for float results.
 LT_INLINE Doubles log_short(Doubles f) {
   const Doubles s = f / (f + 2.0), z = s * s;
-  return s * poly(z, 2.0, 0x1.5555555628ab9p-1, 0x1.9999968a2ad5ap-2, 0x1.24942019a0b5dp-2,
-                  0x1.c62612b123059p-3, 0x1.9162b1bcde4efp-3);
+  return s * poly(z, 2.0, 0x1.555554f9fec32p-1, 0x1.999a817eca07ep-2, 0x1.2436ff17964efp-2,
+                  0x1.e340918aa1ce8p-3);
 }
 
 // log(1 + x) for float results.
 LT_INLINE Doubles log1p_short(Doubles x) {
   const Split<double> s = split(x + 1.0);
-  const Doubles inverse = pow2(-s.k);
-  return fma(s.k, Doubles(0x1.62e42fefa39efp-1), log_short(fma(x, inverse, inverse - 1.0)));
+  const Doubles f = fma(x, s.inverse, s.inverse - 1.0);
+  return fma(s.k, Doubles(0x1.62e42fefa39efp-1), log_short(f));
 }
 
 LT_INLINE Floats vlog(Floats x) {

@@ -59,7 +59,7 @@ inline __attribute__((noinline)) QuarterTurns reduce_huge(double x) {
 
 // x = n pi/2 + r, n modulo 4.
 struct Reduced {
-  Doubles n;
+  Integer<double> n;
   Two<double> r;
 };
 
@@ -77,7 +77,7 @@ inline __attribute__((noinline)) Reduced reduce_huge_lanes(Doubles x, Mask<doubl
   }
   Two<double> r = multiply(Two<double>{hi, lo}, Two<double>{half_pi[0], half_pi[1]});
   const Doubles sign = sign_bit(x);
-  z.n = select(huge, xor_bits(n, sign), z.n);
+  z.n.bits = select(mask_cast<int64_t>(huge), nearest(xor_bits(n, sign)).bits, z.n.bits);
   z.r.hi = select(huge, xor_bits(r.hi, sign), z.r.hi);
   z.r.lo = select(huge, xor_bits(r.lo, sign), z.r.lo);
   return z;
@@ -85,11 +85,11 @@ inline __attribute__((noinline)) Reduced reduce_huge_lanes(Doubles x, Mask<doubl
 
 LT_INLINE Reduced reduce(Doubles x) {
   Reduced z;
-  z.n = round_small(x * two_over_pi);
-  const Doubles r = minus_product(x, z.n, Doubles(half_pi[0]));
-  const Two<double> p = two_prod(z.n, Doubles(half_pi[1]));
+  z.n = nearest(x * two_over_pi);
+  const Doubles r = minus_product(x, z.n.value, Doubles(half_pi[0]));
+  const Two<double> p = two_prod(z.n.value, Doubles(half_pi[1]));
   const Two<double> s = two_sum(r, -p.hi);
-  z.r = fast_two_sum(s.hi, (s.lo - p.lo) - z.n * half_pi[2]);
+  z.r = fast_two_sum(s.hi, (s.lo - p.lo) - z.n.value * half_pi[2]);
   // An infinity has become NaN by now and stays so.
   const Mask<double> huge = (abs(x) > 0x1p30) & (abs(x) < Format<double>::infinity);
   if (__builtin_expect(any(huge), 0)) z = reduce_huge_lanes(x, huge, z);
@@ -117,7 +117,7 @@ LT_INLINE Two<double> cos_parts(Two<double> r) {
 // sin(x + quadrant pi/2)
 LT_INLINE Doubles sin_shifted(Doubles x, int64_t quadrant) {
   const Reduced z = reduce(x);
-  const Vec<int64_t> q = low_bits(z.n) + quadrant;
+  const Vec<int64_t> q = z.n.bits + quadrant;
   const Mask<double> even = mask_cast<double>((q << 63) == Vec<int64_t>(int64_t(0)));
   const Two<double> s = sin_parts(z.r), c = cos_parts(z.r);
   const Doubles y = select(even, s.hi, c.hi) + select(even, s.lo, c.lo);
@@ -125,13 +125,12 @@ LT_INLINE Doubles sin_shifted(Doubles x, int64_t quadrant) {
 }
 
 // (-1)^n sin r for float results, |r| <= pi/2.
-LT_INLINE Doubles sin_short(Doubles r, Doubles n) {
+LT_INLINE Doubles sin_short(Doubles r, Integer<double> n) {
   const Doubles z = r * r;
-  const Doubles p =
-      poly(z, -0x1.55555546aedeep-3, 0x1.11110c174c647p-7, -0x1.a017c8a283d33p-13,
-             0x1.716e461a22fcfp-19, -0x1.9a355eb24ee1dp-26);
-  const Doubles y = fma(z * r, p, r);
-  return xor_bits(y, bit_cast<double>(low_bits(n) << 63));
+  const Doubles y = r * poly(z, 1.0, -0x1.55555546aedeep-3, 0x1.11110c174c647p-7,
+                             -0x1.a017c8a283d33p-13, 0x1.716e461a22fcfp-19,
+                             -0x1.9a355eb24ee1dp-26);
+  return xor_bits(y, bit_cast<double>(n.bits << 63));
 }
 
 // The double function in the lanes of y where |x| > 2^30.
@@ -150,8 +149,8 @@ LT_INLINE Doubles vsin(Doubles x) {
 }
 LT_INLINE Floats vsin(Floats x) {
   const Floats y = in_double(x, [](Doubles v) {
-    const Doubles n = round_small(v * one_over_pi);
-    const Doubles r = fma(-n, Doubles(pi_lo), minus_product(v, n, Doubles(pi_hi)));
+    const Integer<double> n = nearest(v * one_over_pi);
+    const Doubles r = fma(-n.value, Doubles(pi_lo), minus_product(v, n.value, Doubles(pi_hi)));
     return sin_short(r, n);
   });
   return __builtin_expect(any(abs(x) > 0x1p30f), 0) ? sin_huge(x, y, 0) : y;
@@ -160,8 +159,8 @@ LT_INLINE Doubles vcos(Doubles x) { return sin_shifted(x, 1); }
 LT_INLINE Floats vcos(Floats x) {
   // cos x = sin(x + pi/2) with x + pi/2 = n pi + r.
   const Floats y = in_double(x, [](Doubles v) {
-    const Doubles t = fma(v, Doubles(one_over_pi), Doubles(0.5));
-    const Doubles n = round_small(t), h = n - 0.5;
+    const Integer<double> n = nearest(fma(v, Doubles(one_over_pi), Doubles(0.5)));
+    const Doubles h = n.value - 0.5;
     const Doubles r = fma(-h, Doubles(pi_lo), minus_product(v, h, Doubles(pi_hi)));
     return sin_short(r, n);
   });
@@ -170,7 +169,7 @@ LT_INLINE Floats vcos(Floats x) {
 
 LT_INLINE Doubles vtan(Doubles x) {
   const Reduced z = reduce(x);
-  const Vec<int64_t> odd = low_bits(z.n) << 63;
+  const Vec<int64_t> odd = z.n.bits << 63;
   const Mask<double> even = mask_cast<double>(odd == Vec<int64_t>(int64_t(0)));
   const Two<double> s = sin_parts(z.r), c = cos_parts(z.r);
   const Two<double> sn = fast_two_sum(s.hi, s.lo), cn = fast_two_sum(c.hi, c.lo);
@@ -189,15 +188,15 @@ inline __attribute__((noinline)) Floats tan_huge(Floats x, Floats y) {
 
 LT_INLINE Floats vtan(Floats x) {
   const Floats y = in_double(x, [](Doubles v) {
-    const Doubles n = round_small(v * two_over_pi);
+    const Integer<double> n = nearest(v * two_over_pi);
     const Doubles r =
-        fma(-n, Doubles(half_pi[1]), minus_product(v, n, Doubles(half_pi[0])));
+        fma(-n.value, Doubles(half_pi[1]), minus_product(v, n.value, Doubles(half_pi[0])));
     const Doubles z = r * r;
     const Doubles s = r * poly(z, 1.0, -0x1.5555554c05281p-3, 0x1.111108121e49p-7,
                                -0x1.a00f32d1dedc3p-13, 0x1.6cbed33f84db3p-19);
     const Doubles c = poly(z, 1.0, -0.5, 0x1.5555554e4d45dp-5, -0x1.6c16b795a088cp-10,
                            0x1.a0107e49c995fp-16, -0x1.240aeab918ef2p-22);
-    const Vec<int64_t> odd = low_bits(n) << 63;
+    const Vec<int64_t> odd = n.bits << 63;
     const Mask<double> even = mask_cast<double>(odd == Vec<int64_t>(int64_t(0)));
     return xor_bits(select(even, s, c) / select(even, c, s), bit_cast<double>(odd));
   });

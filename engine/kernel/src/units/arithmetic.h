@@ -1,31 +1,23 @@
-// Arithmetic of two operands.
+// Sums, differences, products and quotients.
 #include "../rows.h"
 
 namespace lt {
 namespace {
 
-// A kernel of two operands and a result of dtype T, from an expression in a and b.
-#define LT_BINARY(NAME, ...)                                                              \
-  struct NAME {                                                                           \
-    template <class T>                                                                    \
-    static void row(char *const *data, const int64_t *strides, int64_t n, const void *) { \
-      binary_row<T, T, T>(data, strides, n, [](T a, T b) -> T { return __VA_ARGS__; });   \
-    }                                                                                     \
-  };
-
-// As LT_BINARY, with one more value of dtype T in alpha.
-#define LT_BINARY_ALPHA(NAME, ...)                                                               \
-  struct NAME {                                                                                  \
-    template <class T>                                                                           \
-    static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {  \
-      const T alpha = *(const T *)params;                                                        \
-      binary_row<T, T, T>(data, strides, n, [alpha](T a, T b) -> T { return __VA_ARGS__; });     \
-    }                                                                                            \
+// A binary kernel with one more value of dtype T in alpha.
+#define LT_BINARY_ALPHA(NAME, ...)                                                              \
+  struct NAME {                                                                                 \
+    template <class T>                                                                          \
+    static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) { \
+      const T alpha = *(const T *)params;                                                       \
+      binary_row<T, T, T>(data, strides, n, [alpha](T a, T b) -> T { return __VA_ARGS__; });    \
+    }                                                                                           \
   };
 
 LT_BINARY(Add, T(a + b))
 LT_BINARY(Sub, T(a - b))
-LT_BINARY(Mul, T(a * b))
+LT_BINARY(Mul, T(a *b))
+LT_BINARY(Div, T(a / b))
 LT_BINARY_ALPHA(AddScaled, T(a + T(alpha * b)))
 
 }  // namespace
@@ -36,5 +28,6 @@ LT_UNIT(arithmetic){
     {"add_scaled", "T=TT", LT_ALL(AddScaled)},
     {"sub", "T=TT", LT_NUMBERS(Sub)},
     {"mul", "T=TT", LT_ALL(Mul)},
+    {"div", "T=TT", LT_FLOATING_COMPLEX(Div)},
     LT_END,
 };

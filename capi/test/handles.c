@@ -1,0 +1,38 @@
+// Handles that are NULL, freed, recycled, foreign or of another kind are errors, never crashes.
+#include "check.h"
+
+int main(void) {
+  const int64_t one[] = {1};
+  tensor_t *a = floats((float[]){1}, one, 1), *out = NULL;
+  tensor_storage_t *storage = NULL;
+  OK(tensor_untyped_storage(a, &storage));
+
+  FAILS(tensor_mul(a, NULL, &out), TENSOR_ERROR_HANDLE, "argument 'other' is NULL");
+  FAILS(tensor_mul((tensor_t *)storage, a, &out), TENSOR_ERROR_HANDLE, "argument 'self' is a storage; a tensor is required");
+  FAILS(tensor_storage_free((tensor_storage_t *)a), TENSOR_ERROR_HANDLE, "is a tensor; a storage is required");
+  int64_t stack[64] = {0};
+  FAILS(tensor_mul(a, (tensor_t *)stack, &out), TENSOR_ERROR_HANDLE, "never came from this library");
+  FAILS(tensor_mul(a, (tensor_t *)0x1234567890, &out), TENSOR_ERROR_HANDLE, "never came from this library");
+  FAILS(tensor_mul(a, (tensor_t *)((char *)a + 4), &out), TENSOR_ERROR_HANDLE, "not a live tensor");
+  FAILS(tensor_mul(a, (tensor_t *)((char *)a + 8), &out), TENSOR_ERROR_HANDLE, "not a live tensor");
+  CHECK(tensor_dim(NULL) == -1 && tensor_sizes((tensor_t *)stack) == NULL);
+  CHECK(tensor_get_dtype((tensor_t *)storage) == TENSOR_DTYPE_NONE);
+
+  tensor_t *stale = a;
+  OK(tensor_free(a));
+  FAILS(tensor_free(stale), TENSOR_ERROR_HANDLE, "was freed");
+  OK(tensor_free(NULL));
+  // However often slots are recycled, the stale handle stays an error: the slot's generation is part of the handle.
+  for (int i = 0; i < 20000; i++) {
+    tensor_t *t = floats((float[]){2}, one, 1);
+    CHECK(t != stale);
+    CHECK(tensor_numel(stale) == -1);
+    OK(tensor_free(t));
+  }
+  int64_t nbytes = 0;
+  OK(tensor_storage_nbytes(storage, &nbytes));  // outlives the tensor that made it
+  CHECK(nbytes == 4);
+  OK(tensor_storage_free(storage));
+  CHECK(tensor_live_handles() == 0);
+  return 0;
+}

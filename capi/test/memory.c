@@ -1,0 +1,51 @@
+// Memory goes back when handles go; a million operations leave nothing behind; external memory is released once.
+#include "check.h"
+
+static int64_t in_use(void) {
+  int64_t used, peak, cached, blocks;
+  OK(tensor_memory_stats(&used, &peak, &cached, &blocks));
+  return used;
+}
+
+static int released;
+static void release(void *context) { released += *(int *)context; }
+
+int main(void) {
+  const int64_t three[] = {3}, million[] = {1000000};
+  tensor_t *a = floats((float[]){1, 2, 3}, three, 1), *big = NULL;
+  int64_t before = in_use();
+  for (int i = 0; i < 1000000; i++) {
+    tensor_t *c = NULL;
+    OK(tensor_add(a, a, tensor_int(1), &c));
+    OK(tensor_free(c));
+  }
+  CHECK(in_use() == before);
+
+  OK(tensor_zeros(million, 1, TENSOR_FLOAT32, TENSOR_LAYOUT_NONE, tensor_device_default(), &big));
+  CHECK(in_use() >= before + 4000000);
+  OK(tensor_free(big));
+  CHECK(in_use() == before);
+
+  static float external[4] = {1, 2, 3, 4};
+  int weight = 1;
+  const int64_t four[] = {4}, five[] = {5};
+  tensor_t *blob = NULL, *view = NULL;
+  FAILS(tensor_from_blob(external, sizeof external, TENSOR_FLOAT32, five, 1, NULL, 0, (void *)release, &weight, false, &blob),
+        TENSOR_ERROR_RUNTIME, "need a storage of 20 bytes, but it has 16");
+  CHECK(released == 0);
+  OK(tensor_from_blob(external, sizeof external, TENSOR_FLOAT32, four, 1, NULL, 0, (void *)release, &weight, false, &blob));
+  OK(tensor_add_scalar_(blob, tensor_int(1), tensor_int(1)));
+  CHECK(external[3] == 5);
+  OK(tensor_detach(blob, &view));
+  OK(tensor_free(blob));
+  CHECK(released == 0);
+  OK(tensor_free(view));
+  CHECK(released == 1);
+
+  OK(tensor_set_memory_limit(in_use() + 1000));
+  FAILS(tensor_zeros(million, 1, TENSOR_FLOAT32, TENSOR_LAYOUT_NONE, tensor_device_default(), &big), TENSOR_ERROR_MEMORY, "memory limit");
+  OK(tensor_set_memory_limit(0));
+  OK(tensor_free(a));
+  CHECK(tensor_live_handles() == 0);
+  return 0;
+}

@@ -1,0 +1,114 @@
+// Rows whose body wants contiguous operands: strided and constant ones pass through small buffers.
+#ifndef LIBTENSOR_KERNEL_CHUNKS_H
+#define LIBTENSOR_KERNEL_CHUNKS_H
+
+#include "rows.h"
+#include "vmath_core.h"
+
+namespace lt {
+namespace {
+
+constexpr int64_t kChunk = 256;
+
+// Presents an operand as runs of at most kChunk elements; a constant is laid out once.
+template <class T>
+struct Input {
+  const char *at;
+  int64_t stride;
+  alignas(64) T buffer[kChunk];
+
+  LT_INLINE Input(const char *data, int64_t s, int64_t n) : at(data), stride(s) {
+    if (s == 0) fill(n < kChunk ? n : kChunk);
+  }
+  LT_INLINE void fill(int64_t m) {
+    const T v = *(const T *)at;
+    for (int64_t i = 0; i < m; i++) buffer[i] = v;
+  }
+  LT_INLINE const T *next(int64_t m) {
+    const char *from = at;
+    at += m * stride;
+    if (stride == (int64_t)sizeof(T)) return (const T *)from;
+    if (stride != 0)
+      for (int64_t i = 0; i < m; i++) buffer[i] = *(const T *)(from + i * stride);
+    return buffer;
+  }
+};
+
+template <class T>
+struct Result {
+  char *at;
+  int64_t stride;
+  alignas(64) T buffer[kChunk];
+
+  LT_INLINE Result(char *data, int64_t s) : at(data), stride(s) {}
+  LT_INLINE T *begin() { return stride == (int64_t)sizeof(T) ? (T *)at : buffer; }
+  LT_INLINE void end(int64_t m) {
+    if (stride != (int64_t)sizeof(T))
+      for (int64_t i = 0; i < m; i++) *(T *)(at + i * stride) = buffer[i];
+    at += m * stride;
+  }
+};
+
+template <class R, class F, class... In>
+LT_INLINE void run_chunks(Result<R> &&out, int64_t n, F body, In &&...in) {
+  for (; n > 0; n -= kChunk) {
+    const int64_t m = n < kChunk ? n : kChunk;
+    body(out.begin(), m, in.next(m)...);
+    out.end(m);
+  }
+}
+
+// body(R *out, int64_t n, const A *a, ...) over contiguous runs.
+template <class R, class A, class F>
+LT_INLINE void chunked(char *const *data, const int64_t *s, int64_t n, F body) {
+  run_chunks(Result<R>(data[0], s[0]), n, body, Input<A>(data[1], s[1], n));
+}
+template <class R, class A, class B, class F>
+LT_INLINE void chunked(char *const *data, const int64_t *s, int64_t n, F body) {
+  run_chunks(Result<R>(data[0], s[0]), n, body, Input<A>(data[1], s[1], n), Input<B>(data[2], s[2], n));
+}
+template <class R, class A, class B, class C, class F>
+LT_INLINE void chunked(char *const *data, const int64_t *s, int64_t n, F body) {
+  run_chunks(Result<R>(data[0], s[0]), n, body, Input<A>(data[1], s[1], n), Input<B>(data[2], s[2], n),
+             Input<C>(data[3], s[3], n));
+}
+
+// f on vectors of T, for one and two operands.
+template <class T, class F>
+LT_INLINE void vector_unary(char *const *data, const int64_t *s, int64_t n, F f) {
+  chunked<T, T>(data, s, n, [&](T *out, int64_t m, const T *a) {
+    for (int64_t i = 0; i < m; i += Vec<T>::N) {
+      const int k = (int)(m - i < Vec<T>::N ? m - i : Vec<T>::N);
+      const bool whole = k == Vec<T>::N;
+      const Vec<T> y = f(whole ? load(a + i) : load_partial(a + i, k));
+      if (whole) store(out + i, y);
+      else store_partial(out + i, y, k);
+    }
+  });
+}
+template <class T, class F>
+LT_INLINE void vector_binary(char *const *data, const int64_t *s, int64_t n, F f) {
+  chunked<T, T, T>(data, s, n, [&](T *out, int64_t m, const T *a, const T *b) {
+    for (int64_t i = 0; i < m; i += Vec<T>::N) {
+      const int k = (int)(m - i < Vec<T>::N ? m - i : Vec<T>::N);
+      const bool whole = k == Vec<T>::N;
+      const Vec<T> x = whole ? load(a + i) : load_partial(a + i, k);
+      const Vec<T> z = f(x, whole ? load(b + i) : load_partial(b + i, k));
+      if (whole) store(out + i, z);
+      else store_partial(out + i, z, k);
+    }
+  });
+}
+
+// f on elements, for three operands.
+template <class R, class A, class B, class C, class F>
+LT_INLINE void ternary_chunks(char *const *data, const int64_t *s, int64_t n, F f) {
+  chunked<R, A, B, C>(data, s, n, [&](R *out, int64_t m, const A *a, const B *b, const C *c) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < m; i++) out[i] = f(a[i], b[i], c[i]);
+  });
+}
+
+}  // namespace
+}  // namespace lt
+#endif

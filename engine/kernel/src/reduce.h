@@ -1,0 +1,124 @@
+// Reductions: one driver that walks any strided input, and the interface that an operator's totals implement.
+#ifndef LIBTENSOR_KERNEL_SRC_REDUCE_H
+#define LIBTENSOR_KERNEL_SRC_REDUCE_H
+
+#include "../reduce.h"
+#include "rows.h"
+
+namespace lt {
+namespace {
+
+// What the driver needs to know of an operator for one dtype. Inputs arrive as elements of that dtype.
+struct Reducer {
+  int32_t total_size;
+  uint8_t result[2];  // dtypes that finish writes
+  void (*start)(void *totals, int64_t n);
+  // Adds n adjacent elements, the first of which has index base, to one total.
+  void (*inner)(const void *x, int64_t n, int64_t base, void *total, const lt_reduction *r);
+  // Adds rows of m adjacent elements, stride bytes apart, to m totals.
+  void (*outer)(const void *x, int64_t rows, int64_t stride, int64_t m, int64_t base, void *totals, const lt_reduction *r);
+  void (*merge)(void *into, const void *from, int64_t n);
+  void (*finish)(const void *totals, int64_t n, const lt_reduction *r, void *const *out);
+};
+
+// Fills in a Reducer from a struct with start, inner, outer, merge and finish for a single total.
+template <class Op>
+struct ReducerOf {
+  using Total = typename Op::Total;
+  using T = typename Op::Element;
+  static_assert(sizeof(Total) <= LT_TOTAL, "a total must fit");
+  static void start(void *totals, int64_t n) {
+    for (int64_t i = 0; i < n; i++) ((Total *)totals)[i] = Op::start();
+  }
+  static void inner(const void *x, int64_t n, int64_t base, void *total, const lt_reduction *r) {
+    Op::inner((const T *)x, n, base, (Total *)total, r);
+  }
+  static void outer(const void *x, int64_t rows, int64_t stride, int64_t m, int64_t base, void *totals, const lt_reduction *r) {
+    Op::outer((const char *)x, rows, stride, m, base, (Total *)totals, r);
+  }
+  static void merge(void *into, const void *from, int64_t n) {
+    for (int64_t i = 0; i < n; i++) Op::merge((Total *)into + i, ((const Total *)from)[i]);
+  }
+  static void finish(const void *totals, int64_t n, const lt_reduction *r, void *const *out) {
+    for (int64_t i = 0; i < n; i++) Op::finish(((const Total *)totals)[i], r, out, i);
+  }
+  static constexpr Reducer value = {sizeof(Total), {Op::results[0], Op::results[1]}, start, inner, outer, merge, finish};
+};
+
+// A lane is a running value of one of several adjacent elements; lanes fill four 64-byte registers.
+template <class Lane>
+constexpr int kLanes = 256 / sizeof(Lane);
+constexpr int kSpan = 64;  // elements that a lane takes before it is added to the total
+
+// An operator that maps every element and folds the results: F has Element, Lane, Total, Result, kExact (folding order
+// does not matter), identity(), map(T), fold(a, b) for lanes and totals, and finish(total, r).
+template <class F>
+struct Fold {
+  using Element = typename F::Element;
+  using Lane = typename F::Lane;
+  using Total = typename F::Total;
+  static constexpr uint8_t results[2] = {Traits<typename F::Result>::number, 0};
+  static Total start() { return F::identity(); }
+
+  static void inner(const Element *__restrict x, int64_t n, int64_t, Total *total, const lt_reduction *r) {
+    constexpr int L = kLanes<Lane>;
+    Total t = *total;
+    while (n >= 2 * L) {
+      int64_t blocks = n / L;
+      if (!F::kExact && blocks > kSpan) blocks = kSpan;
+      Lane lane[L];
+      for (int k = 0; k < L; k++) lane[k] = F::map(x[k], r);
+      for (int64_t b = 1; b < blocks; b++)
+        for (int k = 0; k < L; k++) lane[k] = F::fold(lane[k], F::map(x[b * L + k], r));
+      for (int h = L / 2; h > 0; h /= 2)
+        for (int k = 0; k < h; k++) lane[k] = F::fold(lane[k], lane[k + h]);
+      t = F::fold(t, Total(lane[0]));
+      x += blocks * L;
+      n -= blocks * L;
+    }
+    if (n >= 8) {
+      Lane lane[4];
+      for (int k = 0; k < 4; k++) lane[k] = F::map(x[k], r);
+      int64_t i = 4;
+      for (; i + 4 <= n; i += 4)
+        for (int k = 0; k < 4; k++) lane[k] = F::fold(lane[k], F::map(x[i + k], r));
+      t = F::fold(t, Total(F::fold(F::fold(lane[0], lane[1]), F::fold(lane[2], lane[3]))));
+      x += i;
+      n -= i;
+    }
+    for (int64_t i = 0; i < n; i++) t = F::fold(t, Total(F::map(x[i], r)));
+    *total = t;
+  }
+
+  static void outer(const char *x, int64_t rows, int64_t stride, int64_t m, int64_t, Total *__restrict t, const lt_reduction *r) {
+    constexpr int kRows = 8;
+    for (; rows >= kRows; rows -= kRows, x += kRows * stride) {
+      const Element *row[kRows];
+      for (int k = 0; k < kRows; k++) row[k] = (const Element *)(x + k * stride);
+#pragma GCC ivdep
+      for (int64_t j = 0; j < m; j++) {
+        Lane a = F::fold(F::fold(F::map(row[0][j], r), F::map(row[1][j], r)), F::fold(F::map(row[2][j], r), F::map(row[3][j], r)));
+        Lane b = F::fold(F::fold(F::map(row[4][j], r), F::map(row[5][j], r)), F::fold(F::map(row[6][j], r), F::map(row[7][j], r)));
+        t[j] = F::fold(t[j], Total(F::fold(a, b)));
+      }
+    }
+    for (; rows > 0; rows--, x += stride) {
+      const Element *row = (const Element *)x;
+#pragma GCC ivdep
+      for (int64_t j = 0; j < m; j++) t[j] = F::fold(t[j], Total(F::map(row[j], r)));
+    }
+  }
+
+  static void merge(Total *into, Total from) { *into = F::fold(*into, from); }
+  static void finish(Total t, const lt_reduction *r, void *const *out, int64_t i) {
+    ((typename F::Result *)out[0])[i] = F::finish(t, r);
+  }
+};
+
+}  // namespace
+}  // namespace lt
+
+// The table row of operator OP (a template of its element type) for type T.
+#define LT_REDUCER(OP, T) (void *)&lt::ReducerOf<lt::OP<T>>::value
+
+#endif

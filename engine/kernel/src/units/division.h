@@ -1,0 +1,111 @@
+// Division with rounding, and remainders. Zero divisors of integers are refused before these kernels run.
+#include "../chunks.h"
+
+namespace lt {
+namespace {
+
+// Integers: the most negative one divided by -1 wraps.
+template <class T>
+LT_INLINE T quotient(T a, T b) {
+  return T(-1) < 0 && b == T(-1) ? T(-a) : T(a / b);
+}
+template <class T>
+LT_INLINE T rest(T a, T b) {
+  return T(-1) < 0 && b == T(-1) ? T(0) : T(a % b);
+}
+
+template <class T>
+LT_INLINE T trunc_divide(T a, T b) {
+  if constexpr (kind_of<T> == kInteger) return quotient(a, b);
+  else return sizeof(T) == 4 ? T(__builtin_truncf(float(a / b))) : T(__builtin_trunc(a / b));
+}
+
+template <class T>
+LT_INLINE T fmod_slow(T a, T b) {
+  return sizeof(T) == 4 ? T(__builtin_fmodf(a, b)) : T(__builtin_fmod(a, b));
+}
+
+// a - b trunc(a / b), exactly, while the quotient is small: a float's quotient and product are exact in double; a double's
+// product is subtracted by a fused operation, and a quotient that was rounded up to an integer shows as a negative rest.
+constexpr double kSmallFloatQuotient = 0x1p28, kSmallDoubleQuotient = 0x1p52;
+
+LT_INLINE float fmod_fast(float a, float b, bool *exact) {
+  const double q = __builtin_trunc(double(a) / double(b));
+  *exact &= __builtin_fabs(q) < kSmallFloatQuotient;
+  return __builtin_copysignf(float(double(a) - q * double(b)), a);
+}
+#if LT_FMA
+LT_INLINE double fmod_fast(double a, double b, bool *exact) {
+  const double x = __builtin_fabs(a), y = __builtin_fabs(b);
+  const double q = __builtin_trunc(x / y);
+  *exact &= q < kSmallDoubleQuotient;
+  const double r = __builtin_fma(-q, y, x);
+  return __builtin_copysign(r < 0 ? r + y : r, a);
+}
+#else
+LT_INLINE double fmod_fast(double a, double b, bool *) { return fmod_slow(a, b); }
+#endif
+
+// The rest with the divisor's sign, from the rest with the dividend's.
+template <class T>
+LT_INLINE T to_divisor_sign(T r, T b) {
+  return (r != 0) & ((r < 0) != (b < 0)) ? T(r + b) : r;
+}
+
+// floor(a / b) from r = fmod(a, b), as CPython's float floor division rounds.
+template <class T>
+LT_INLINE T floor_from_fmod(T a, T b, T r) {
+  T q = (a - r) / b;
+  q -= (r != 0) & ((r < 0) != (b < 0)) ? T(1) : T(0);
+  T f = sizeof(T) == 4 ? T(__builtin_floorf(float(q))) : T(__builtin_floor(q));
+  f += q - f > T(0.5) ? T(1) : T(0);
+  f = q == 0 ? T(__builtin_copysign(T(0), a / b)) : f;
+  return b == 0 ? a / b : f;
+}
+
+// finish(a, b, fmod(a, b)) over a run; the quick way is redone where a quotient was large or not finite.
+template <class T, class F>
+LT_INLINE void fmod_row(char *const *data, const int64_t *strides, int64_t n, F finish) {
+  chunked<T, T, T>(data, strides, n, [&](T *out, int64_t m, const T *a, const T *b) {
+    T r[kChunk];
+    bool exact = true;
+    for (int64_t i = 0; i < m; i++) r[i] = fmod_fast(a[i], b[i], &exact);
+    if (!exact)
+      for (int64_t i = 0; i < m; i++) r[i] = fmod_slow(a[i], b[i]);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < m; i++) out[i] = finish(a[i], b[i], r[i]);
+  });
+}
+
+#define LT_DIVISION(NAME, INTEGER, FLOATING)                                                \
+  struct NAME {                                                                             \
+    template <class T>                                                                      \
+    static void row(char *const *data, const int64_t *strides, int64_t n, const void *) {   \
+      if constexpr (kind_of<T> == kInteger)                                                 \
+        binary_row<T, T, T>(data, strides, n, [](T a, T b) -> T { return INTEGER; });       \
+      else                                                                                  \
+        fmod_row<T>(data, strides, n, [](T a, T b, T r) -> T { (void)a; (void)b; return FLOATING; }); \
+    }                                                                                       \
+  };
+
+template <class T>
+LT_INLINE T floor_divide(T a, T b) {
+  const T q = quotient(a, b);
+  return (a < 0) != (b < 0) && T(q * b) != a ? T(q - 1) : q;
+}
+
+LT_BINARY(TruncDivide, trunc_divide(a, b))
+LT_DIVISION(FloorDivide, floor_divide(a, b), floor_from_fmod(a, b, r))
+LT_DIVISION(Remainder, to_divisor_sign(rest(a, b), b), to_divisor_sign(r, b))
+LT_DIVISION(Fmod, rest(a, b), r)
+
+}  // namespace
+}  // namespace lt
+
+LT_UNIT(division){
+    {"trunc_divide", "T=TT", LT_REALS(TruncDivide)},
+    {"floor_divide", "T=TT", LT_REALS(FloorDivide)},
+    {"remainder", "T=TT", LT_REALS(Remainder)},
+    {"fmod", "T=TT", LT_REALS(Fmod)},
+    LT_END,
+};

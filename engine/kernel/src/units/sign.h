@@ -1,0 +1,62 @@
+// Signs, magnitudes, squares and inverses.
+#include "../native.h"
+
+namespace lt {
+namespace {
+
+template <class T>
+LT_INLINE RealOf<T> magnitude(T a) {
+  if constexpr (kind_of<T> == kComplex) return hypotenuse(a.re, a.im);
+  else if constexpr (__is_same(T, float)) return __builtin_fabsf(a);
+  else if constexpr (__is_same(T, double)) return __builtin_fabs(a);
+  else return a < 0 ? T(-a) : a;
+}
+
+template <class T>
+LT_INLINE T sign_of(T a) {
+  return T((a > 0) - (a < 0));
+}
+template <>
+LT_INLINE Bool sign_of(Bool a) {
+  return a;
+}
+
+// z / |z|, 0 for 0.
+template <class T>
+LT_INLINE Complex<T> direction(Complex<T> z) {
+  const T m = magnitude(z);
+  return m == 0 ? Complex<T>(0, 0) : Complex<T>(z.re / m, z.im / m);
+}
+
+LT_UNARY_TO(Abs, RealOf<T>, magnitude(a))
+LT_UNARY(Sign, sign_of(a))
+LT_UNARY(Direction, direction(a))
+LT_UNARY(Neg, T(-a))
+LT_UNARY(Square, T(a *a))
+LT_UNARY(Reciprocal, T(T(1) / a))
+LT_UNARY(ConjPhysical, T(a.re, -a.im))
+LT_BINARY(Copysign, T(__builtin_copysign(a, b)))
+
+template <class T>
+LT_INLINE RealOf<T> angle_of(T a) {
+  if constexpr (kind_of<T> == kComplex)
+    return sizeof(a.re) == 4 ? RealOf<T>(__builtin_atan2f(a.im, a.re)) : RealOf<T>(__builtin_atan2(a.im, a.re));
+  else return a != a ? a : a < 0 ? T(3.14159265358979323846) : T(0);
+}
+LT_UNARY_TO(Angle, RealOf<T>, angle_of(a))
+
+}  // namespace
+}  // namespace lt
+
+LT_UNIT(sign){
+    {"abs", "R=T", LT_NUMBERS(Abs)},
+    {"sign", "T=T", LT_ORDERED(Sign)},
+    {"direction", "T=T", LT_COMPLEX_ONLY(Direction)},
+    {"neg", "T=T", LT_NUMBERS(Neg)},
+    {"square", "T=T", LT_NUMBERS(Square)},
+    {"reciprocal", "T=T", LT_FLOATING_COMPLEX(Reciprocal)},
+    {"copysign", "T=TT", LT_FLOATING(Copysign)},
+    {"conj_physical", "T=T", LT_COMPLEX_ONLY(ConjPhysical)},
+    {"angle", "R=T", LT_FLOATING_COMPLEX(Angle)},
+    LT_END,
+};

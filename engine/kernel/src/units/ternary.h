@@ -1,0 +1,48 @@
+// Operators of three operands.
+#include "../chunks.h"
+
+namespace lt {
+namespace {
+
+struct Where {
+  template <class T>
+  static void row(char *const *data, const int64_t *strides, int64_t n, const void *) {
+    ternary_chunks<T, Bool, T, T>(data, strides, n, [](Bool c, T a, T b) -> T { return c ? a : b; });
+  }
+};
+
+// a + value b c and a + value b / c
+#define LT_TERNARY_VALUE(NAME, ...)                                                                     \
+  struct NAME {                                                                                         \
+    template <class T>                                                                                  \
+    static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {         \
+      const T value = *(const T *)params;                                                               \
+      ternary_chunks<T, T, T, T>(data, strides, n, [value](T a, T b, T c) -> T { return __VA_ARGS__; }); \
+    }                                                                                                   \
+  };
+LT_TERNARY_VALUE(Addcmul, T(a + value * b * c))
+LT_TERNARY_VALUE(Addcdiv, T(a + value * b / c))
+
+// a + w (b - a), computed from the nearer end.
+struct Lerp {
+  template <class T>
+  static void row(char *const *data, const int64_t *strides, int64_t n, const void *) {
+    ternary_chunks<T, T, T, T>(data, strides, n, [](T a, T b, T w) -> T {
+      bool near;
+      if constexpr (kind_of<T> == kComplex) near = w.re * w.re + w.im * w.im < RealOf<T>(0.25);
+      else near = (w < T(0.5)) & (w > T(-0.5));
+      return near ? T(a + w * (b - a)) : T(b - (b - a) * (T(1) - w));
+    });
+  }
+};
+
+}  // namespace
+}  // namespace lt
+
+LT_UNIT(ternary){
+    {"where", "T=bTT", LT_ALL(Where)},
+    {"addcmul", "T=TTT", LT_NUMBERS(Addcmul)},
+    {"addcdiv", "T=TTT", LT_FLOATING_COMPLEX(Addcdiv)},
+    {"lerp", "T=TTT", LT_FLOATING_COMPLEX(Lerp)},
+    LT_END,
+};

@@ -1,0 +1,15 @@
+// Elementwise mathematics on Vec<float> and Vec<double>: every function is within 1 ulp of the true
+// value everywhere, follows C99 (Annex F) for zeros, infinities and NaN, and gives a lane the same
+// result whatever its position and its neighbours. accuracy/ measures that.
+#ifndef LT_VMATH_H_
+#define LT_VMATH_H_
+
+#include "vmath_atrig.h"
+#include "vmath_erf.h"
+#include "vmath_exp.h"
+#include "vmath_hyper.h"
+#include "vmath_log.h"
+#include "vmath_pow.h"
+#include "vmath_trig.h"
+
+#endif  // LT_VMATH_H_

@@ -1,0 +1,44 @@
+package kernel
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+)
+
+// TinyLimit is the number of elements up to which a plain Go loop beats the way into C and back, which costs as much as a
+// few hundred elements of vector code.
+const TinyLimit = 16
+
+// Tiny computes n elements of a binary kernel in Go. Strides are in bytes: the element's size, or 0 for a constant.
+type Tiny func(out, a, b unsafe.Pointer, outStride, aStride, bStride uintptr, n int64)
+
+type tinyNumber interface{ float32 | float64 | int64 }
+
+// tinyKernels are the kernels that programs with small tensors call most; the C++ kernels give the same bits.
+var tinyKernels = map[string][dtype.Count]Tiny{
+	"add": {dtype.Float32: tinyAdd[float32], dtype.Float64: tinyAdd[float64], dtype.Int64: tinyAdd[int64]},
+	"sub": {dtype.Float32: tinySub[float32], dtype.Float64: tinySub[float64], dtype.Int64: tinySub[int64]},
+	"mul": {dtype.Float32: tinyMul[float32], dtype.Float64: tinyMul[float64], dtype.Int64: tinyMul[int64]},
+}
+
+func tinyAdd[T tinyNumber](out, a, b unsafe.Pointer, outStride, aStride, bStride uintptr, n int64) {
+	for ; n > 0; n-- {
+		*(*T)(out) = *(*T)(a) + *(*T)(b)
+		out, a, b = unsafe.Add(out, outStride), unsafe.Add(a, aStride), unsafe.Add(b, bStride)
+	}
+}
+
+func tinySub[T tinyNumber](out, a, b unsafe.Pointer, outStride, aStride, bStride uintptr, n int64) {
+	for ; n > 0; n-- {
+		*(*T)(out) = *(*T)(a) - *(*T)(b)
+		out, a, b = unsafe.Add(out, outStride), unsafe.Add(a, aStride), unsafe.Add(b, bStride)
+	}
+}
+
+func tinyMul[T tinyNumber](out, a, b unsafe.Pointer, outStride, aStride, bStride uintptr, n int64) {
+	for ; n > 0; n-- {
+		*(*T)(out) = *(*T)(a) * *(*T)(b)
+		out, a, b = unsafe.Add(out, outStride), unsafe.Add(a, aStride), unsafe.Add(b, bStride)
+	}
+}

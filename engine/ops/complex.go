@@ -1,0 +1,138 @@
+package ops
+
+import (
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	fromParts = newPointwise("complex", "complex", complexOf)
+	polar     = newPointwise("polar", "polar", complexOf)
+	conjugate = newPointwise("conj_physical", "conj_physical", promote)
+	angle     = newPointwise("angle", "angle", realOf)
+)
+
+// ComplexParts makes complex numbers of their parts.
+func ComplexParts(out, re, im *tensor.Tensor) (*tensor.Tensor, error) { return fromParts.join(out, re, im) }
+
+// Polar makes complex numbers of absolute values and angles.
+func Polar(out, abs, angle *tensor.Tensor) (*tensor.Tensor, error) {
+	return polar.join(out, abs, angle)
+}
+
+// join runs p on two tensors of one floating dtype.
+func (p *pointwise) join(out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	d := a.DType()
+	if !d.IsFloatingPoint() || !b.DType().IsFloatingPoint() {
+		return nil, status.NotImplementedf("%s: expected both inputs to be of a floating dtype, but got %v and %v", p.name, d, b.DType())
+	}
+	if d != b.DType() {
+		return nil, status.Runtimef("%s: expected dtype %v for the second argument, but got %v", p.name, d, b.DType())
+	}
+	if out != nil && out.DType() != d.ToComplex() {
+		return nil, status.Runtimef("%s: expected dtype %v for out, but got %v", p.name, d.ToComplex(), out.DType())
+	}
+	return p.run(out, nil, a, b)
+}
+
+// parts views a complex tensor as its real parts, from the first (0) or the second (1) of every pair.
+func parts(op string, self *tensor.Tensor, second int64) (*tensor.Tensor, error) {
+	strides := make([]int64, self.Dim())
+	for i, s := range self.Strides() {
+		strides[i] = 2 * s
+	}
+	return tensor.New(op, self.Storage(), self.DType().ToReal(), self.Sizes(), strides, 2*self.Offset()+second)
+}
+
+// Real views the real parts.
+func Real(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if !self.DType().IsComplex() {
+		return self.Alias(), nil
+	}
+	return parts("real", self, 0)
+}
+
+// Imag views the imaginary parts.
+func Imag(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if !self.DType().IsComplex() {
+		return nil, status.Typef("imag: is only implemented for tensors with complex dtypes, but self has dtype %v", self.DType())
+	}
+	return parts("imag", self, 1)
+}
+
+// ViewAsReal views complex numbers as pairs.
+func ViewAsReal(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if !self.DType().IsComplex() {
+		return nil, status.Typef("view_as_real: is only supported for complex tensors, but self has dtype %v", self.DType())
+	}
+	n := self.Dim()
+	sizes, strides := make([]int64, n+1), make([]int64, n+1)
+	for i := range n {
+		sizes[i], strides[i] = self.Sizes()[i], 2*self.Strides()[i]
+	}
+	sizes[n], strides[n] = 2, 1
+	return tensor.New("view_as_real", self.Storage(), self.DType().ToReal(), sizes, strides, 2*self.Offset())
+}
+
+// ViewAsComplex views pairs as complex numbers.
+func ViewAsComplex(self *tensor.Tensor) (*tensor.Tensor, error) {
+	const op = "view_as_complex"
+	n := self.Dim() - 1
+	switch {
+	case self.DType().IsComplex():
+		return nil, status.Typef("%s: is only supported for floating dtypes, but self has dtype %v", op, self.DType())
+	case !self.DType().IsFloatingPoint():
+		return nil, status.NotImplementedf("%s: is only supported for floating dtypes, but self has dtype %v", op, self.DType())
+	case n < 0:
+		return nil, status.Runtimef("%s: self must have one or more dimensions", op)
+	case self.Sizes()[n] != 2:
+		return nil, status.Runtimef("%s: self must have a last dimension of size 2, but its sizes are %v", op, self.Sizes())
+	case self.Strides()[n] != 1:
+		return nil, status.Runtimef("%s: self must have a last dimension with stride 1, but its strides are %v; contiguous() makes it so", op, self.Strides())
+	case self.Offset()%2 != 0:
+		return nil, status.Runtimef("%s: self must have a storage offset divisible by 2, but it is %d", op, self.Offset())
+	}
+	strides := make([]int64, n)
+	for i := range strides {
+		if self.Strides()[i]%2 != 0 {
+			return nil, status.Runtimef("%s: self must have a stride divisible by 2 for every dimension but the last, but its strides are %v", op, self.Strides())
+		}
+		strides[i] = self.Strides()[i] / 2
+	}
+	return tensor.New(op, self.Storage(), self.DType().ToComplex(), self.Sizes()[:n], strides, self.Offset()/2)
+}
+
+// Conj conjugates complex numbers; a real tensor is its own conjugate.
+func Conj(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if !self.DType().IsComplex() {
+		return self.Alias(), nil
+	}
+	return conjugate.run(nil, nil, self)
+}
+
+// ConjPhysical is Conj into out.
+func ConjPhysical(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if self.DType().IsComplex() {
+		return conjugate.run(out, nil, self)
+	}
+	if out == nil {
+		return self.Alias(), nil
+	}
+	return copyOf("conj_physical", out, self)
+}
+
+// ResolveConj gives self itself, whose values are never conjugated lazily.
+func ResolveConj(self *tensor.Tensor) (*tensor.Tensor, error) { return self.Alias(), nil }
+
+// ResolveNeg gives self itself, whose values are never negated lazily.
+func ResolveNeg(self *tensor.Tensor) (*tensor.Tensor, error) { return self.Alias(), nil }
+
+// Angle is the angle of complex numbers; of reals, 0 or pi.
+func Angle(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	d := self.DType()
+	if d.Category() < dtype.Floating {
+		d = dtype.Default()
+	}
+	return angle.runIn(d, out, nil, self)
+}

@@ -1,0 +1,88 @@
+package ops
+
+import (
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	div         = newPointwise("div", "div", promoteFloat)
+	truncDivide = newPointwise("div", "trunc_divide", promote)
+	floorDivide = newPointwise("floor_divide", "floor_divide", promote)
+	remainder   = newPointwise("remainder", "remainder", promote)
+	fmod        = newPointwise("fmod", "fmod", promote)
+	pow         = newPointwise("pow", "pow", promote)
+	floatPower  = newPointwise("float_power", "pow", promote)
+
+	hasZero = kernel.Get("has_zero")
+)
+
+// Div divides; rounding is "" (true division), "trunc" or "floor".
+func Div(out, self, other *tensor.Tensor, rounding string) (*tensor.Tensor, error) {
+	switch rounding {
+	case "":
+		return div.run(out, nil, self, other)
+	case "trunc":
+		return truncDivide.divide(out, self, other)
+	case "floor":
+		return floorDivide.divide(out, self, other)
+	}
+	return nil, status.Runtimef("div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%s'", rounding)
+}
+
+// TrueDivide divides without rounding.
+func TrueDivide(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	return div.run(out, nil, self, other)
+}
+
+// FloorDivide divides and rounds towards minus infinity.
+func FloorDivide(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	return floorDivide.divide(out, self, other)
+}
+
+// Remainder is what floor division leaves.
+func Remainder(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	return remainder.divide(out, self, other)
+}
+
+// Fmod is what division rounded towards zero leaves.
+func Fmod(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	return fmod.divide(out, self, other)
+}
+
+// divide runs a kernel that cannot divide integers by zero, after making sure that it need not.
+func (p *pointwise) divide(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	if d := resultType(self, other); d.IsIntegral() && !other.IsMeta() && self.Numel() > 0 {
+		zero, err := iter.Scan(p.name, hasZero, d, other)
+		if err != nil {
+			return nil, err
+		}
+		if zero {
+			return nil, status.Runtimef("%s: ZeroDivisionError: other holds 0, by which %v cannot be divided; convert to a floating dtype for infinities", p.name, d)
+		}
+	}
+	return p.run(out, nil, self, other)
+}
+
+// Pow raises self to the power of exponent.
+func Pow(out, self, exponent *tensor.Tensor) (*tensor.Tensor, error) {
+	if d := resultType(self, exponent); d.IsIntegral() && exponent.IsNumber() && exponent.Item().I < 0 {
+		return nil, status.Runtimef("pow: integers to negative integer powers are not allowed; self has dtype %v and exponent is %v", d, exponent.Item())
+	}
+	return pow.run(out, nil, self, exponent)
+}
+
+// FloatPower is Pow in float64 or complex128.
+func FloatPower(out, self, exponent *tensor.Tensor) (*tensor.Tensor, error) {
+	d := dtype.Float64
+	if self.DType().IsComplex() || exponent.DType().IsComplex() {
+		d = dtype.Complex128
+	}
+	if out != nil && out.DType() != d {
+		return nil, status.Runtimef("float_power: the output has dtype %v, but the operation's result requires dtype %v", out.DType(), d)
+	}
+	return floatPower.runIn(d, out, nil, self, exponent)
+}

@@ -1,0 +1,195 @@
+package ops
+
+import (
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	amaxOf   = newReducer("amax")
+	aminOf   = newReducer("amin")
+	argmaxOf = newReducer("argmax")
+	argminOf = newReducer("argmin")
+)
+
+// checkNotEmpty refuses to reduce over dimensions without elements: such a reduction has no identity.
+func checkNotEmpty(op string, t *tensor.Tensor, mask []bool, all bool) error {
+	if t.Numel() != 0 {
+		return nil
+	}
+	if all {
+		return status.Runtimef("%s: expected reduction dim to be specified for input.numel() == 0; specify the reduction dim with the 'dim' argument", op)
+	}
+	for d, reduced := range mask {
+		if reduced && t.Sizes()[d] == 0 {
+			return status.Indexf("%s: expected reduction dim %d to have non-zero size", op, d)
+		}
+	}
+	return nil
+}
+
+// refuseUnordered is the error for operators that need an order.
+func refuseUnordered(op string, t *tensor.Tensor) error {
+	if t.DType().IsComplex() {
+		return status.NotImplementedf("%s: not implemented for %v; complex numbers have no order", op, t.DType())
+	}
+	return nil
+}
+
+func extreme(op string, r reducer, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+	if err := refuseUnordered(op, self); err != nil {
+		return nil, err
+	}
+	mask, err := shape.WrapDims(op, dim, self.Dim(), true)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkNotEmpty(op, self, mask, len(dim) == 0); err != nil {
+		return nil, err
+	}
+	if err := sameDType(op, out, self.DType()); err != nil {
+		return nil, err
+	}
+	return r.reduce(op, out, self, mask, keepdim, self.DType(), self.DType())
+}
+
+// Amax is the largest element over dim; NaN where there is one.
+func Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+	return extreme("amax", amaxOf, out, self, dim, keepdim)
+}
+
+// Amin is the smallest element over dim; NaN where there is one.
+func Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+	return extreme("amin", aminOf, out, self, dim, keepdim)
+}
+
+// Max is the largest of all elements.
+func Max(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return extreme("max", amaxOf, out, self, nil, false)
+}
+
+// Min is the smallest of all elements.
+func Min(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return extreme("min", aminOf, out, self, nil, false)
+}
+
+// Aminmax is Amin and Amax over one dimension or all.
+func Aminmax(outMin, outMax, self *tensor.Tensor, dim Int, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	var dims []int64
+	if !dim.IsNone() {
+		dims = []int64{int64(dim)}
+	}
+	lo, err := extreme("aminmax", aminOf, outMin, self, dims, keepdim)
+	if err != nil {
+		return nil, nil, err
+	}
+	hi, err := extreme("aminmax", amaxOf, outMax, self, dims, keepdim)
+	if err != nil {
+		if outMin == nil {
+			lo.Release()
+		}
+		return nil, nil, err
+	}
+	return lo, hi, nil
+}
+
+// located reduces one dimension to values and the indices where they are.
+func located(op string, r reducer, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (values, indices *tensor.Tensor, err error) {
+	if err := refuseUnordered(op, self); err != nil {
+		return nil, nil, err
+	}
+	mask, err := oneDim(op, self, Int(dim))
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkNotEmpty(op, self, mask, false); err != nil {
+		return nil, nil, err
+	}
+	values, indices, err = pairOutput(op, outValues, outIndices, self, reducedSizes(self.Sizes(), mask, keepdim))
+	if err != nil || values.IsMeta() {
+		return values, indices, err
+	}
+	return values, indices, r.run(op, self.DType().Compute(), [2]*tensor.Tensor{values, indices}, self, mask)
+}
+
+// pairOutput makes the outputs of an operator that gives values of self's dtype and int64 indices.
+func pairOutput(op string, outValues, outIndices, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
+	if err := sameDType(op, outValues, self.DType()); err != nil {
+		return nil, nil, err
+	}
+	if err := sameDType(op, outIndices, dtype.Int64); err != nil {
+		return nil, nil, err
+	}
+	if values, err = reductionOutput(op, outValues, sizes, self.DType(), self); err != nil {
+		return nil, nil, err
+	}
+	if indices, err = reductionOutput(op, outIndices, sizes, dtype.Int64, self); err != nil {
+		if outValues == nil {
+			values.Release()
+		}
+		return nil, nil, err
+	}
+	return values, indices, nil
+}
+
+// MaxDim gives the largest elements along dim and the index of the first of each.
+func MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	return located("max", argmaxOf, outValues, outIndices, self, dim, keepdim)
+}
+
+// MinDim gives the smallest elements along dim and the index of the first of each.
+func MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	return located("min", argminOf, outValues, outIndices, self, dim, keepdim)
+}
+
+func argument(op string, r reducer, out, self *tensor.Tensor, dim Int, keepdim bool) (*tensor.Tensor, error) {
+	if self.DType().IsComplex() {
+		return nil, status.Typef("%s: does not support complex input, got %v", op, self.DType())
+	}
+	if self.DType() == dtype.Bool {
+		return nil, status.NotImplementedf("%s: does not support bool input", op)
+	}
+	mask, err := oneDim(op, self, dim)
+	if err != nil {
+		return nil, err
+	}
+	if self.Numel() == 0 && dim.IsNone() {
+		return nil, status.Indexf("%s: expected reduction dim to be specified for input.numel() == 0", op)
+	}
+	if err := checkNotEmpty(op, self, mask, false); err != nil {
+		return nil, err
+	}
+	if err := sameDType(op, out, dtype.Int64); err != nil {
+		return nil, err
+	}
+	to, err := reductionOutput(op, out, reducedSizes(self.Sizes(), mask, keepdim), dtype.Int64, self)
+	if err != nil || to.IsMeta() {
+		return to, err
+	}
+	from := self
+	if dim.IsNone() && !self.IsContiguous() {
+		// Indices count elements in row-major order.
+		if from, err = contiguous(op, self); err != nil {
+			return nil, err
+		}
+		defer from.Release()
+	}
+	return to, r.run(op, self.DType().Compute(), [2]*tensor.Tensor{nil, to}, from, mask)
+}
+
+// contiguous is a row-major copy of t.
+func contiguous(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
+	return castTo(op, t, t.DType())
+}
+
+// Argmax is the index of the first largest element along dim, or of all elements in row-major order.
+func Argmax(out, self *tensor.Tensor, dim Int, keepdim bool) (*tensor.Tensor, error) {
+	return argument("argmax", argmaxOf, out, self, dim, keepdim)
+}
+
+// Argmin is the index of the first smallest element along dim, or of all elements in row-major order.
+func Argmin(out, self *tensor.Tensor, dim Int, keepdim bool) (*tensor.Tensor, error) {
+	return argument("argmin", argminOf, out, self, dim, keepdim)
+}

@@ -1,0 +1,289 @@
+package ops
+
+import (
+	"slices"
+	"sync"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+const (
+	// pieceElements is the least number of elements that a piece of one large reduction takes. Pieces depend on the shape
+	// alone and are combined in order, so that results are the same for any number of threads.
+	pieceElements = 1 << 16
+	maxPieces     = 256
+	// Reductions to fewer outputs than fewOutputs are cut along the reduced dimensions, others along the kept ones.
+	fewOutputs = 64
+	// Rows of up to shortRow elements are reduced side by side rather than each for itself.
+	shortRow = 8
+)
+
+var (
+	reduceDriver = kernel.Get("reduce").Row(0)
+	reductions   = sync.Pool{New: func() any { return new(kernel.Reduction) }}
+)
+
+// reducer is a reduction kernel.
+type reducer struct{ kernel *kernel.Kernel }
+
+func newReducer(name string) reducer { return reducer{kernel.Get(name)} }
+
+// dim is one dimension of a reduction: its size and its strides in bytes in the input and in the outputs.
+type dim struct {
+	size, in int64
+	out      [2]int64
+}
+
+// dimList holds the dimensions of a reduction, fastest first, neighbours joined.
+type dimList struct {
+	n    int
+	dims [shape.MaxDims]dim
+}
+
+// add inserts d by its stride in the input.
+func (l *dimList) add(d dim) {
+	i := l.n
+	for ; i > 0 && (l.dims[i-1].in > d.in || l.dims[i-1].in == d.in && l.dims[i-1].out[0] > d.out[0]); i-- {
+		l.dims[i] = l.dims[i-1]
+	}
+	l.dims[i] = d
+	l.n++
+}
+
+// join merges neighbours that continue each other.
+func (l *dimList) join() {
+	if l.n < 2 {
+		return
+	}
+	k := 0
+	for _, d := range l.dims[1:l.n] {
+		p := &l.dims[k]
+		if d.in == p.in*p.size && d.out[0] == p.out[0]*p.size && d.out[1] == p.out[1]*p.size {
+			p.size *= d.size
+			continue
+		}
+		k++
+		l.dims[k] = d
+	}
+	l.n = k + 1
+}
+
+func (l *dimList) numel() int64 {
+	n := int64(1)
+	for _, d := range l.dims[:l.n] {
+		n *= d.size
+	}
+	return n
+}
+
+// run reduces in over the dimensions in mask, computing in dtype compute, and writes outs, whose sizes are in's without
+// the reduced dimensions or with 1 in their place. A nil output is not written. params go to the kernel.
+func (r reducer) run(op string, compute dtype.DType, outs [2]*tensor.Tensor, in *tensor.Tensor, mask []bool, params ...float64) error {
+	row := r.kernel.Row(compute)
+	if row == 0 {
+		return status.NotImplementedf("%s: not implemented for dtype %v", op, compute)
+	}
+	var kept, reduced dimList
+	at := [2]int{}
+	for d, size := range in.Sizes() {
+		entry := dim{size: size, in: in.Strides()[d] * in.DType().Size()}
+		for k, out := range outs {
+			if out == nil || mask[d] && out.Dim() < in.Dim() {
+				continue
+			}
+			entry.out[k] = out.Strides()[at[k]] * out.DType().Size()
+			at[k]++
+		}
+		switch {
+		case size == 1:
+		case mask[d]:
+			entry.out = [2]int64{}
+			reduced.add(entry)
+		default:
+			kept.add(entry)
+		}
+	}
+	kept.join()
+	reduced.join()
+	outputs, count := kept.numel(), reduced.numel()
+	if outputs == 0 {
+		return nil
+	}
+	l := reductions.Get().(*kernel.Reduction)
+	defer reductions.Put(l)
+	l.Op, l.In, l.Totals, l.Pieces, l.Base, l.Count = row, uintptr(in.Data()), 0, 0, 0, count
+	l.Memory, l.Compute = in.DType(), compute
+	for k, out := range outs {
+		l.Out[k] = 0
+		if out != nil {
+			l.Out[k], l.OutMemory[k] = uintptr(out.Data()), out.DType()
+		}
+	}
+	l.Params = [2]float64{}
+	copy(l.Params[:], params)
+	l.Kept, l.Reduced = int32(kept.n), int32(max(reduced.n, 1))
+	for i, d := range kept.dims[:kept.n] {
+		l.KeptSizes[i], l.KeptIn[i], l.KeptOut[0][i], l.KeptOut[1][i] = d.size, d.in, d.out[0], d.out[1]
+	}
+	l.ReducedSizes[0], l.ReducedIn[0] = 1, 0
+	for i, d := range reduced.dims[:reduced.n] {
+		l.ReducedSizes[i], l.ReducedIn[i] = d.size, d.in
+	}
+	l.Columns = 0
+	if kept.n > 0 && (kept.dims[0].size >= shortRow && l.ReducedSizes[0] > 1 && kept.dims[0].in < l.ReducedIn[0] || kept.dims[0].size > count && count <= shortRow) {
+		l.Columns = 1
+	}
+	if outputs*count < 2*iter.Grain {
+		kernel.Call(reduceDriver, unsafe.Pointer(l))
+		return nil
+	}
+	if outputs < fewOutputs && outputs*count >= 2*pieceElements {
+		return r.pieces(op, l, outputs, count)
+	}
+	splitKept(l, outputs*count)
+	return nil
+}
+
+// pieces cuts the longest reduced dimension and combines the pieces' totals.
+func (r reducer) pieces(op string, l *kernel.Reduction, outputs, count int64) error {
+	longest := 0
+	for i, s := range l.ReducedSizes[:l.Reduced] {
+		if s > l.ReducedSizes[longest] {
+			longest = i
+		}
+	}
+	size := l.ReducedSizes[longest]
+	n := min(size, outputs*count/pieceElements, maxPieces)
+	step := (size + n - 1) / n
+	n = (size + step - 1) / step
+	totals, err := tensor.Empty(op, []int64{n * outputs * kernel.TotalBytes}, dtype.Uint8, device.Host)
+	if err != nil {
+		return err
+	}
+	defer totals.Release()
+	l.Totals = uintptr(totals.Data())
+	parallel.For(n, 1, func(begin, end int64) {
+		piece := reductions.Get().(*kernel.Reduction)
+		defer reductions.Put(piece)
+		for p := begin; p < end; p++ {
+			*piece = *l
+			piece.Totals += uintptr(p * outputs * kernel.TotalBytes)
+			piece.Base = p * step
+			piece.ReducedSizes[longest] = min(step, size-p*step)
+			piece.In += uintptr(p * step * l.ReducedIn[longest])
+			kernel.Call(reduceDriver, unsafe.Pointer(piece))
+		}
+	})
+	l.Pieces = int32(n)
+	kernel.Call(reduceDriver, unsafe.Pointer(l))
+	return nil
+}
+
+// splitKept cuts the longest kept dimension over threads.
+func splitKept(l *kernel.Reduction, work int64) {
+	longest := 0
+	for i, s := range l.KeptSizes[:l.Kept] {
+		if s > l.KeptSizes[longest] {
+			longest = i
+		}
+	}
+	size := l.KeptSizes[longest]
+	if l.Kept == 0 || parallel.Threads() == 1 {
+		kernel.Call(reduceDriver, unsafe.Pointer(l))
+		return
+	}
+	parallel.For(size, max(iter.Grain*size/work, 1), func(begin, end int64) {
+		piece := reductions.Get().(*kernel.Reduction)
+		defer reductions.Put(piece)
+		*piece = *l
+		piece.KeptSizes[longest] = end - begin
+		piece.In += uintptr(begin * l.KeptIn[longest])
+		for k := range piece.Out {
+			if piece.Out[k] != 0 {
+				piece.Out[k] += uintptr(begin * l.KeptOut[k][longest])
+			}
+		}
+		kernel.Call(reduceDriver, unsafe.Pointer(piece))
+	})
+}
+
+// reducedSizes are the sizes that remain of sizes when the dimensions in mask are reduced.
+func reducedSizes(sizes []int64, mask []bool, keepdim bool) []int64 {
+	out := make([]int64, 0, len(sizes))
+	for d, s := range sizes {
+		switch {
+		case !mask[d]:
+			out = append(out, s)
+		case keepdim:
+			out = append(out, 1)
+		}
+	}
+	return out
+}
+
+// reductionOutput is out, resized, or a fresh contiguous tensor.
+func reductionOutput(op string, out *tensor.Tensor, sizes []int64, d dtype.DType, in *tensor.Tensor) (*tensor.Tensor, error) {
+	if out == nil {
+		return tensor.Empty(op, sizes, d, in.Device())
+	}
+	if err := iter.CheckOutput(op, out, d, in.Device()); err != nil {
+		return nil, err
+	}
+	if !slices.Equal(out.Sizes(), sizes) {
+		if err := out.Resize(op, sizes); err != nil {
+			return nil, err
+		}
+	}
+	if out.Storage() == in.Storage() && iter.Overlaps(out, in) {
+		return nil, status.Runtimef("%s: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location; clone() the input before the operation", op)
+	}
+	return out, iter.CheckOverlap(op, out)
+}
+
+// sameDType refuses an out tensor of another dtype than the result's.
+func sameDType(op string, out *tensor.Tensor, d dtype.DType) error {
+	if out != nil && out.DType() != d {
+		return status.Runtimef("%s: expected out tensor to have dtype %v, but got %v instead", op, d, out.DType())
+	}
+	return nil
+}
+
+// everyDim marks all dimensions.
+func everyDim(t *tensor.Tensor) []bool {
+	mask := make([]bool, t.Dim())
+	for i := range mask {
+		mask[i] = true
+	}
+	return mask
+}
+
+// oneDim marks dimension dim, or all of them in its absence.
+func oneDim(op string, t *tensor.Tensor, dim Int) ([]bool, error) {
+	if dim.IsNone() {
+		return everyDim(t), nil
+	}
+	return shape.WrapDims(op, []int64{int64(dim)}, t.Dim(), false)
+}
+
+// reduce makes the output of dtype result and fills it in: the whole of an operator with one result.
+func (r reducer) reduce(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType, params ...float64) (*tensor.Tensor, error) {
+	to, err := reductionOutput(op, out, reducedSizes(in.Sizes(), mask, keepdim), result, in)
+	if err != nil || to.IsMeta() {
+		return to, err
+	}
+	if err := r.run(op, compute.Compute(), [2]*tensor.Tensor{to}, in, mask, params...); err != nil {
+		if out == nil {
+			to.Release()
+		}
+		return nil, err
+	}
+	return to, nil
+}

@@ -1,0 +1,245 @@
+package ops
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	sumOf       = newReducer("sum")
+	prodOf      = newReducer("prod")
+	meanOf      = newReducer("mean")
+	nansumOf    = newReducer("nansum")
+	nanmeanOf   = newReducer("nanmean")
+	nonzeroOf   = newReducer("count_nonzero")
+	anyOf       = newReducer("any")
+	allOf       = newReducer("all")
+	normZeroOf  = newReducer("norm_zero")
+	normOneOf   = newReducer("norm_one")
+	normTwoOf   = newReducer("norm_two")
+	normMaxOf   = newReducer("norm_max")
+	normMinOf   = newReducer("norm_min")
+	normOtherOf = newReducer("norm_p")
+)
+
+// sumDType is the dtype of a sum or product: as given, else the output's, else int64 for integers and bool.
+func sumDType(d dtype.DType, out, self *tensor.Tensor) dtype.DType {
+	switch {
+	case d != dtype.None:
+		return d
+	case out != nil:
+		return out.DType()
+	case self.DType().Category() < dtype.Floating:
+		return dtype.Int64
+	}
+	return self.DType()
+}
+
+// sumCompute is the dtype in which elements of self enter a sum of dtype d: narrow integers widen on the way.
+func sumCompute(d dtype.DType, self *tensor.Tensor) dtype.DType {
+	if d == dtype.Int64 && self.DType().IsIntegral() {
+		return self.DType()
+	}
+	return d
+}
+
+// Sum adds up the elements over dim; nil or no dims mean all of them.
+func Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	mask, err := shape.WrapDims("sum", dim, self.Dim(), true)
+	if err != nil {
+		return nil, err
+	}
+	d = sumDType(d, out, self)
+	if err := sameDType("sum", out, d); err != nil {
+		return nil, err
+	}
+	if d == dtype.Bool {
+		return anyOf.reduce("sum", out, self, mask, keepdim, d, d)
+	}
+	return sumOf.reduce("sum", out, self, mask, keepdim, sumCompute(d, self), d)
+}
+
+// Nansum is Sum with NaN counted as 0.
+func Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	if self.DType().Category() < dtype.Floating {
+		return Sum(out, self, dim, keepdim, d)
+	}
+	if self.DType().IsComplex() {
+		return nil, status.NotImplementedf("nansum: complex inputs are not supported, got %v", self.DType())
+	}
+	mask, err := shape.WrapDims("nansum", dim, self.Dim(), true)
+	if err != nil {
+		return nil, err
+	}
+	d = sumDType(d, out, self)
+	if err := sameDType("nansum", out, d); err != nil {
+		return nil, err
+	}
+	compute := d
+	if d.Category() != dtype.Floating {
+		compute = self.DType()
+	}
+	return nansumOf.reduce("nansum", out, self, mask, keepdim, compute, d)
+}
+
+// Prod multiplies the elements over dim, or all of them.
+func Prod(out, self *tensor.Tensor, dim Int, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	mask, err := oneDim("prod", self, dim)
+	if err != nil {
+		return nil, err
+	}
+	d = sumDType(d, out, self)
+	if err := sameDType("prod", out, d); err != nil {
+		return nil, err
+	}
+	if d == dtype.Bool {
+		return allOf.reduce("prod", out, self, mask, keepdim, d, d)
+	}
+	compute := d
+	if d.Category() < dtype.Floating {
+		compute = dtype.Int64
+	}
+	return prodOf.reduce("prod", out, self, mask, keepdim, compute, d)
+}
+
+// floatingDType is the dtype of a mean: as given or self's, refused unless floating or complex.
+func floatingDType(op string, d dtype.DType, self *tensor.Tensor) (dtype.DType, error) {
+	what := "optional"
+	if d == dtype.None {
+		d, what = self.DType(), "input"
+	}
+	if d.Category() < dtype.Floating {
+		return d, status.NotImplementedf("%s: could not infer output dtype: %s dtype must be either a floating point or complex dtype, got %v", op, what, d)
+	}
+	return d, nil
+}
+
+// Mean averages over dim; nil or no dims mean all of them.
+func Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	d, err := floatingDType("mean", d, self)
+	if err != nil {
+		return nil, err
+	}
+	mask, err := shape.WrapDims("mean", dim, self.Dim(), true)
+	if err != nil {
+		return nil, err
+	}
+	return meanOf.reduce("mean", out, self, mask, keepdim, d, d)
+}
+
+// Nanmean is Mean over the elements that are not NaN.
+func Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	if !self.DType().IsFloatingPoint() {
+		return nil, status.NotImplementedf("nanmean: expected input to have floating point dtype but got %v", self.DType())
+	}
+	d, err := floatingDType("nanmean", d, self)
+	if err != nil {
+		return nil, err
+	}
+	mask, err := shape.WrapDims("nanmean", dim, self.Dim(), true)
+	if err != nil {
+		return nil, err
+	}
+	return nanmeanOf.reduce("nanmean", out, self, mask, keepdim, d, d)
+}
+
+// logic is Any and All: the result is bool, uint8 for uint8 inputs. No dims given as an empty list reduce nothing.
+func logic(op string, r reducer, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+	mask, err := shape.WrapDims(op, dim, self.Dim(), dim == nil)
+	if err != nil {
+		return nil, err
+	}
+	d := dtype.Bool
+	if self.DType() == dtype.Uint8 {
+		d = dtype.Uint8
+	}
+	if out != nil && out.DType() != dtype.Bool && out.DType() != dtype.Uint8 {
+		return nil, status.Runtimef("%s only supports bool tensor for result, got %v", op, out.DType())
+	}
+	return r.reduce(op, out, self, mask, keepdim, dtype.Bool, d)
+}
+
+// Any tells whether any element over dim is not zero.
+func Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+	return logic("any", anyOf, out, self, dim, keepdim)
+}
+
+// All tells whether no element over dim is zero.
+func All(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+	return logic("all", allOf, out, self, dim, keepdim)
+}
+
+// CountNonzero counts the elements over dim that are not zero.
+func CountNonzero(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
+	mask, err := shape.WrapDims("count_nonzero", dim, self.Dim(), true)
+	if err != nil {
+		return nil, err
+	}
+	return nonzeroOf.reduce("count_nonzero", nil, self, mask, false, dtype.Bool, dtype.Int64)
+}
+
+// Norm is the vector p-norm over dim: the p-th root of the sum of |x|^p; the largest and smallest |x| for p of inf and -inf;
+// the number of elements that are not zero for p of 0. No p means 2.
+func Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	order := 2.0
+	if !p.IsNone() {
+		order = p.Float()
+	}
+	return vectorNorm("norm", out, self, order, dim, keepdim, d)
+}
+
+// NormName is Norm with p given by name: "fro" is the 2-norm.
+func NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	if p != "fro" {
+		return nil, status.Runtimef("norm: p %q is not supported; use a number or 'fro'", p)
+	}
+	return vectorNorm("norm", out, self, 2, dim, keepdim, d)
+}
+
+// vectorNorm computes |x|_p over dim in dtype d, or in self's.
+func vectorNorm(op string, out, self *tensor.Tensor, p float64, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	if self.DType().Category() < dtype.Floating {
+		return nil, status.NotImplementedf("%s: expected a floating point or complex tensor as input, got %v", op, self.DType())
+	}
+	mask, err := shape.WrapDims(op, dim, self.Dim(), true)
+	if err != nil {
+		return nil, err
+	}
+	if d == dtype.None {
+		d = self.DType()
+	} else if d.Category() < dtype.Floating {
+		return nil, status.Runtimef("%s: dtype should be floating point or complex, but got %v", op, d)
+	} else if self.DType().IsComplex() && !d.IsComplex() {
+		return nil, status.Runtimef("%s: dtype should be complex for complex inputs, but got %v", op, d)
+	}
+	result := d.ToReal()
+	if err := sameDType(op, out, result); err != nil {
+		return nil, err
+	}
+	count := int64(1)
+	for i, reduced := range mask {
+		if reduced {
+			count *= self.Sizes()[i]
+		}
+	}
+	if count == 0 && (p < 0 || math.IsInf(p, 1)) && shape.Product(reducedSizes(self.Sizes(), mask, keepdim)) != 0 {
+		return nil, status.Runtimef("%s: cannot compute the norm of order %g over an empty dimension because the operation has no identity", op, p)
+	}
+	switch {
+	case p == 0:
+		return normZeroOf.reduce(op, out, self, mask, keepdim, d, result)
+	case p == 1:
+		return normOneOf.reduce(op, out, self, mask, keepdim, d, result)
+	case p == 2:
+		return normTwoOf.reduce(op, out, self, mask, keepdim, d, result)
+	case math.IsInf(p, 1):
+		return normMaxOf.reduce(op, out, self, mask, keepdim, d, result)
+	case math.IsInf(p, -1):
+		return normMinOf.reduce(op, out, self, mask, keepdim, d, result)
+	}
+	return normOtherOf.reduce(op, out, self, mask, keepdim, d, result, p)
+}

@@ -1,0 +1,156 @@
+package ops
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	floor         = newPointwise("floor", "floor", promote)
+	ceil          = newPointwise("ceil", "ceil", promote)
+	round         = newPointwise("round", "round", promote)
+	roundDecimals = newPointwise("round", "round_decimals", promote)
+	trunc         = newPointwise("trunc", "trunc", promote)
+	frac          = newPointwise("frac", "frac", promote)
+	maximum       = newPointwise("maximum", "maximum", promote)
+	minimum       = newPointwise("minimum", "minimum", promote)
+	fmax          = newPointwise("fmax", "fmax", promote)
+	fmin          = newPointwise("fmin", "fmin", promote)
+	clamp         = newPointwise("clamp", "clamp", promote)
+	clampMin      = newPointwise("clamp_min", "maximum", promote)
+	clampMax      = newPointwise("clamp_max", "minimum", promote)
+	relu          = newPointwise("relu", "relu", promote)
+	where         = newPointwise("where", "where", promote)
+)
+
+// toInteger rounds floats and copies integers.
+func (p *pointwise) toInteger(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if self.DType().IsIntegral() {
+		return copyOf(p.name, out, self)
+	}
+	return p.run(out, nil, self)
+}
+
+// Floor rounds down.
+func Floor(out, self *tensor.Tensor) (*tensor.Tensor, error) { return floor.toInteger(out, self) }
+
+// Ceil rounds up.
+func Ceil(out, self *tensor.Tensor) (*tensor.Tensor, error) { return ceil.toInteger(out, self) }
+
+// Trunc rounds towards zero.
+func Trunc(out, self *tensor.Tensor) (*tensor.Tensor, error) { return trunc.toInteger(out, self) }
+
+// Frac is what Trunc cuts off.
+func Frac(out, self *tensor.Tensor) (*tensor.Tensor, error) { return frac.run(out, nil, self) }
+
+// Round rounds to the nearest integer, ties to even, or to a number of decimals.
+func Round(out, self *tensor.Tensor, decimals int64) (*tensor.Tensor, error) {
+	if decimals == 0 {
+		return round.toInteger(out, self)
+	}
+	return roundDecimals.run(out, func(d dtype.DType, p *iter.Params) {
+		p.Set(0, d, dtype.FloatScalar(math.Pow(10, math.Abs(float64(decimals)))))
+		if decimals < 0 {
+			p.Set(1, d, dtype.IntScalar(1))
+		}
+	}, self)
+}
+
+// Maximum is the larger of two elements; NaN wins.
+func Maximum(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	return maximum.ordered(out, self, other)
+}
+
+// Minimum is the smaller of two elements; NaN wins.
+func Minimum(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	return minimum.ordered(out, self, other)
+}
+
+// Fmax is the larger of two elements; a number wins over NaN.
+func Fmax(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	return fmax.withoutNaN(maximum, out, self, other)
+}
+
+// Fmin is the smaller of two elements; a number wins over NaN.
+func Fmin(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	return fmin.withoutNaN(minimum, out, self, other)
+}
+
+func (p *pointwise) ordered(out *tensor.Tensor, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
+	if err := refuseComplex(p.name, inputs...); err != nil {
+		return nil, err
+	}
+	return p.run(out, nil, inputs...)
+}
+
+// withoutNaN leaves dtypes that have no NaN to integers.
+func (p *pointwise) withoutNaN(integers *pointwise, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	if d := resultType(self, other); d.Category() < dtype.Floating {
+		return integers.run(out, nil, self, other)
+	}
+	return p.ordered(out, self, other)
+}
+
+// Clamp limits self to [low, high], of which one may be absent.
+func Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, error) {
+	var bounds [2]*tensor.Tensor
+	for i, s := range []dtype.Scalar{low, high} {
+		if s.IsNone() {
+			continue
+		}
+		t, err := tensor.Number(s)
+		if err != nil {
+			return nil, err
+		}
+		defer t.Release()
+		bounds[i] = t
+	}
+	return ClampTensor(out, self, bounds[0], bounds[1])
+}
+
+// ClampTensor is Clamp with bounds that broadcast.
+func ClampTensor(out, self, low, high *tensor.Tensor) (*tensor.Tensor, error) {
+	switch {
+	case low == nil && high == nil:
+		return nil, status.Runtimef("clamp: at least one of min or max must not be None")
+	case high == nil:
+		return ClampMin(out, self, low)
+	case low == nil:
+		return ClampMax(out, self, high)
+	}
+	return clamp.run(out, nil, self, low, high)
+}
+
+// ClampMin limits self from below.
+func ClampMin(out, self, low *tensor.Tensor) (*tensor.Tensor, error) {
+	return clampMin.run(out, nil, self, low)
+}
+
+// ClampMax limits self from above.
+func ClampMax(out, self, high *tensor.Tensor) (*tensor.Tensor, error) {
+	return clampMax.run(out, nil, self, high)
+}
+
+// Relu replaces negative elements by 0.
+func Relu(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if self.DType() == dtype.Bool {
+		return nil, status.NotImplementedf("relu: boolean inputs are not supported")
+	}
+	return relu.run(out, nil, self)
+}
+
+// Where takes self where condition holds and other elsewhere.
+func Where(out, condition, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	if d := condition.DType(); d != dtype.Bool && d != dtype.Uint8 {
+		return nil, status.Runtimef("where: expected condition to be a boolean tensor, but got a tensor with dtype %v", d)
+	}
+	d := resultType(self, other)
+	if out != nil && out.DType() != d {
+		return nil, status.Runtimef("where: expected out to have dtype %v, the result's, but got %v", d, out.DType())
+	}
+	return where.runIn(d, out, nil, condition, self, other)
+}

@@ -1,0 +1,67 @@
+package tensor
+
+import (
+	"sync"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/storage"
+)
+
+// parkedKept is the number of freed small tensors of each size that wait for reuse.
+const parkedKept = 256
+
+// parked recycles small tensors whole, with their storage and its block: a program of small tensors then neither allocates
+// nor collects.
+var parked [storage.ParkClasses]struct {
+	sync.Mutex
+	free []*fresh
+}
+
+func init() { storage.OnEmptyCache(emptyParked) }
+
+// Recycle releases a tensor that nobody else refers to.
+func (t *Tensor) Recycle() {
+	f := t.whole
+	if f == nil || t.storage != &f.own || !f.own.Park() {
+		t.Release()
+		return
+	}
+	t.storage, t.offset, t.layout, t.number = nil, 0, Strided, false
+	list := &parked[f.own.Class()]
+	list.Lock()
+	kept := len(list.free) < parkedKept
+	if kept {
+		list.free = append(list.free, f)
+	}
+	list.Unlock()
+	if !kept {
+		f.own.Discard()
+	}
+}
+
+// takeParked finds a freed tensor whose block fits a contiguous tensor of nbytes on the CPU; nil when there is none.
+func takeParked(nbytes int64, dev device.Device, strides []int64) (f *fresh) {
+	if strides != nil || nbytes == 0 || nbytes > storage.ParkLimit || dev != device.Host {
+		return nil
+	}
+	list := &parked[storage.ParkClass(nbytes)]
+	list.Lock()
+	if n := len(list.free); n > 0 {
+		f = list.free[n-1]
+		list.free = list.free[:n-1]
+	}
+	list.Unlock()
+	return f
+}
+
+func emptyParked() {
+	for i := range parked {
+		list := &parked[i]
+		list.Lock()
+		for _, f := range list.free {
+			f.own.Discard()
+		}
+		list.free = nil
+		list.Unlock()
+	}
+}
