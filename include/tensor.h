@@ -202,6 +202,15 @@ TENSOR_API int64_t tensor_dtype_size(tensor_dtype dtype);
 // "float32", ... or "none".
 TENSOR_API const char *tensor_dtype_name(tensor_dtype dtype);
 
+// ---------------------------------------------------------------------------------------------------------------- DLPack
+
+// Shares a CPU tensor with another library: *out is a DLManagedTensorVersioned when with_version is set, otherwise a
+// DLManagedTensor. The consumer calls its deleter. Read-only tensors need a version.
+TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_version, void **out);
+// Takes over a DLManagedTensor or DLManagedTensorVersioned of CPU memory without copying (new reference). Its deleter is
+// called when the last tensor over the memory is freed; on an error it is not called.
+TENSOR_API tensor_status tensor_from_dlpack(void *managed, bool with_version, tensor_t **out);
+
 // ------------------------------------------------------------------------------------------------------------ creation
 
 // Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.

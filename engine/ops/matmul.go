@@ -204,7 +204,7 @@ func Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) 
 	}
 	s := batch1.Sizes()
 	rows, inner, cols := s[1], s[0]*s[2], batch2.Sizes()[2]
-	flipped, err := permuted("addbmm", batch1, 1, 0, 2)
+	flipped, err := permuted("addbmm", batch1, []int{1, 0, 2})
 	if err != nil {
 		return nil, err
 	}
@@ -220,15 +220,6 @@ func Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) 
 	}
 	defer b.Release()
 	return inPlaceShape("addbmm", out, self, a, b, []int64{rows, cols}, beta, alpha)
-}
-
-// permuted views t with its dimensions in the given order.
-func permuted(op string, t *tensor.Tensor, order ...int) (*tensor.Tensor, error) {
-	sizes, strides := make([]int64, len(order)), make([]int64, len(order))
-	for i, d := range order {
-		sizes[i], strides[i] = t.Sizes()[d], t.Strides()[d]
-	}
-	return t.View(op, sizes, strides, t.Offset())
 }
 
 // reshaped views or, where the strides forbid that, copies t with new sizes.
