@@ -35,8 +35,7 @@ LT_INLINE Doubles erf_small(Doubles x) {
 // erfc m for 1 <= m <= 6 to 2^-56 of 1: e^(-m^2) u P((m - 3/2) u) with u = 1/(m + 3/2), which makes
 // the polynomial's argument small where erfc is large.
 LT_INLINE Two<double> erfc_tail(Doubles m) {
-  const Doubles d = m + 1.5, d_lo = (1.5 - d) + m;
-  const Doubles u = Doubles(1.0) / d, t = (m - 1.5) * u;
+  const Doubles d = m + 1.5, u = Doubles(1.0) / d, t = (m - 1.5) * u;
   const Doubles p = poly(t, -0x1.0404eaa26c42cp-1, 0x1.35bf360d08359p-4, 0x1.875188281d9ap-5,
                          -0x1.0a11cd36bfb1fp-7, -0x1.3607c2d2cd68ep-7, -0x1.a8d6b2285a84fp-11,
                          0x1.d07b9ce5d5e2p-10, 0x1.cf896f4f5c723p-11, -0x1.816a29dd6bd4ap-15,
@@ -46,7 +45,7 @@ LT_INLINE Two<double> erfc_tail(Doubles m) {
   const auto e = exp_parts(-square.hi, -square.lo);
   const Doubles up = u * fma(t, p, Doubles(0x1.edf487f74041ep-1));
   // What rounding took from u and from e.
-  const Doubles lost = minus_product(Doubles(1.0), u, d) - u * d_lo;
+  const Doubles lost = minus_product(Doubles(1.0), u, d);
   const Doubles scaled = pow2(e.n) * up;
   const Two<double> y = two_prod(e.hi, scaled);
   return {y.hi, y.lo + fma(y.hi, lost, e.lo * scaled)};
@@ -96,7 +95,7 @@ LT_INLINE Doubles verfc(Doubles x) {
       -0x1.2f86477b14c16p-20, 0x1.ea083b173c4d7p-19, 0x1.0e7ec9b83ae86p-19, -0x1.6b4c8be31747p-27,
       -0x1.3fea7c07298aep-21, -0x1.4ddc487957e68p-22, 0x1.d76243338bc1cp-26, 0x1.ba4f77b561717p-24,
       0x1.1df9e5b95846ap-25, -0x1.54884ecb15c98p-27, -0x1.0e5f54c063bdep-27, -0x1.4a34a470c82d8p-30);
-  const Two<double> tail = fast_two_sum(Doubles(0x1.1e2deea6b115p-2), t.hi * q);
+  const Two<double> tail = {fma(t.hi, q, Doubles(0x1.1e2deea6b115p-2)), 0.0};
   const Two<double> p1 = horner_step(t, tail,
                                      Two<double>{-0x1.5fd386754eff9p-1, -0x1.d8352cbd3c619p-55});
   const Two<double> p =

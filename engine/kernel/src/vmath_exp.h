@@ -55,13 +55,25 @@ struct Exponential {
 };
 
 template <class T>
-LT_INLINE Exponential<T> exp_parts(Vec<T> x, Vec<T> x_lo = T(0)) {
+LT_INLINE Exponential<T> exp_parts(Vec<T> x) {
   const Integer<T> n = nearest(x * Ln2<T>::inverse);
-  const Vec<T> exact = fma(n.value, Vec<T>(-Ln2<T>::hi), x);
-  const Vec<T> rest = fma(n.value, Vec<T>(-Ln2<T>::lo), x_lo);
+  const Vec<T> exact = fma(n.value, Vec<T>(-Ln2<T>::hi), x), rest = n.value * -Ln2<T>::lo;
   const Vec<T> r = exact + rest;
   const Two<T> s = fast_two_sum(Vec<T>(T(1)), exact);
   return {s.hi, fma(r * r, exp_tail(r), s.lo + rest), n};
+}
+
+// The same for x + x_lo with r^2/2 in double length: about 2^-57 of the result is lost, not 2^-55.
+LT_INLINE Exponential<double> exp_parts(Doubles x, Doubles x_lo) {
+  const Integer<double> n = nearest(x * Ln2<double>::inverse);
+  const Doubles exact = fma(n.value, Doubles(-Ln2<double>::hi), x);
+  const Doubles rest = fma(n.value, Doubles(-Ln2<double>::lo), x_lo);
+  const Doubles r = exact + rest;
+  const Two<double> square = two_prod(r, r);
+  const Two<double> s = fast_two_sum(Doubles(1.0), exact);
+  const Two<double> t = fast_two_sum(s.hi, square.hi * 0.5);
+  const Doubles cubic = fma(square.hi * r, exp_cubic(r), fma(square.lo, Doubles(0.5), rest));
+  return {t.hi, cubic + (s.lo + t.lo), n};
 }
 
 // 2^x and 2^x - 1 for float results: |x| < 1000.
