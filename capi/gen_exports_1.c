@@ -1710,194 +1710,1284 @@ TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, cons
   return status;
 }
 
-TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
-  LT_RESULT(out, "from_data", "out");
-  lt_value a[3];
+TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "erf", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 195, .mode = LT_FUNCTION, .args = a};
-  a[0].pointer = data;
-  LT_SPAN(size, size_len, "from_data", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "from_data", "dtype"); a[2].i = dtype;
-  tensor_status status = lt_invoke(&frame, "from_data");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
+  tensor_status status = lt_invoke(&frame, "erf");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, void *deleter, void *context, bool read_only, tensor_t **out) {
-  LT_RESULT(out, "from_blob", "out");
-  lt_value a[8];
+TENSOR_API tensor_status tensor_erf_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 195, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
+  tensor_status status = lt_invoke(&frame, "erf");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 195, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
+  LT_OUTPUT(frame.out[0], out, "erf", "out");
+  tensor_status status = lt_invoke(&frame, "erf");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "erfc", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 196, .mode = LT_FUNCTION, .args = a};
-  a[0].pointer = data;
-  a[1].i = nbytes;
-  LT_ENUM(dtype, -1, 13, "from_blob", "dtype"); a[2].i = dtype;
-  LT_SPAN(size, size_len, "from_blob", "size"); a[3].list.data = size, a[3].list.length = size_len;
-  LT_SPAN(stride, stride_len, "from_blob", "stride"); a[4].list.data = stride, a[4].list.length = stride_len;
-  a[5].pointer = deleter;
-  a[6].pointer = context;
-  a[7].i = read_only;
-  tensor_status status = lt_invoke(&frame, "from_blob");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
+  tensor_status status = lt_invoke(&frame, "erfc");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
-  LT_RESULT(out, "data_ptr", "out");
+TENSOR_API tensor_status tensor_erfc_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 196, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
+  tensor_status status = lt_invoke(&frame, "erfc");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 196, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
+  LT_OUTPUT(frame.out[0], out, "erfc", "out");
+  tensor_status status = lt_invoke(&frame, "erfc");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "erfinv", "out");
   lt_value a[1];
   lt_frame frame = {.op = 197, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "data_ptr", "self");
-  tensor_status status = lt_invoke(&frame, "data_ptr");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
+  tensor_status status = lt_invoke(&frame, "erfinv");
   if (status == TENSOR_OK) {
-    *out = (void *)frame.results[0].pointer;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
-  LT_RESULT(out, "is_read_only", "out");
+TENSOR_API tensor_status tensor_erfinv_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 197, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
+  tensor_status status = lt_invoke(&frame, "erfinv");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 197, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
+  LT_OUTPUT(frame.out[0], out, "erfinv", "out");
+  tensor_status status = lt_invoke(&frame, "erfinv");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "lgamma", "out");
   lt_value a[1];
   lt_frame frame = {.op = 198, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "is_read_only", "self");
-  tensor_status status = lt_invoke(&frame, "is_read_only");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
+  tensor_status status = lt_invoke(&frame, "lgamma");
   if (status == TENSOR_OK) {
-    *out = (bool)frame.results[0].i;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_storage_t **out) {
-  LT_RESULT(out, "untyped_storage", "out");
+TENSOR_API tensor_status tensor_lgamma_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 198, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
+  tensor_status status = lt_invoke(&frame, "lgamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 198, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
+  LT_OUTPUT(frame.out[0], out, "lgamma", "out");
+  tensor_status status = lt_invoke(&frame, "lgamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "digamma", "out");
   lt_value a[1];
   lt_frame frame = {.op = 199, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "untyped_storage", "self");
-  tensor_status status = lt_invoke(&frame, "untyped_storage");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
+  tensor_status status = lt_invoke(&frame, "digamma");
   if (status == TENSOR_OK) {
-    *out = (tensor_storage_t *)frame.results[0].pointer;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device, tensor_storage_t **out) {
-  LT_RESULT(out, "storage_new", "out");
-  lt_value a[2];
+TENSOR_API tensor_status tensor_digamma_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 199, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
+  tensor_status status = lt_invoke(&frame, "digamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 199, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
+  LT_OUTPUT(frame.out[0], out, "digamma", "out");
+  tensor_status status = lt_invoke(&frame, "digamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "i0", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 200, .mode = LT_FUNCTION, .args = a};
-  a[0].i = nbytes;
-  LT_ENUM(device.type, -1, 2, "storage_new", "device"); a[1].device = device;
-  tensor_status status = lt_invoke(&frame, "storage_new");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
+  tensor_status status = lt_invoke(&frame, "i0");
   if (status == TENSOR_OK) {
-    *out = (tensor_storage_t *)frame.results[0].pointer;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int64_t *out) {
-  LT_RESULT(out, "storage_nbytes", "out");
+TENSOR_API tensor_status tensor_i0_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 200, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
+  tensor_status status = lt_invoke(&frame, "i0");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 200, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
+  LT_OUTPUT(frame.out[0], out, "i0", "out");
+  tensor_status status = lt_invoke(&frame, "i0");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "sinc", "out");
   lt_value a[1];
   lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_nbytes", "self");
-  tensor_status status = lt_invoke(&frame, "storage_nbytes");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
+  tensor_status status = lt_invoke(&frame, "sinc");
   if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, void **out) {
-  LT_RESULT(out, "storage_data_ptr", "out");
+TENSOR_API tensor_status tensor_sinc_(tensor_t *self) {
   lt_value a[1];
+  lt_frame frame = {.op = 201, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
+  tensor_status status = lt_invoke(&frame, "sinc");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 201, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
+  LT_OUTPUT(frame.out[0], out, "sinc", "out");
+  tensor_status status = lt_invoke(&frame, "sinc");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, tensor_t **out) {
+  LT_RESULT(out, "logit", "out");
+  lt_value a[2];
   lt_frame frame = {.op = 202, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_data_ptr", "self");
-  tensor_status status = lt_invoke(&frame, "storage_data_ptr");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
+  a[1].pointer = (void *)eps;
+  tensor_status status = lt_invoke(&frame, "logit");
   if (status == TENSOR_OK) {
-    *out = (void *)frame.results[0].pointer;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t nbytes) {
+TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps) {
+  lt_value a[2];
+  lt_frame frame = {.op = 202, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
+  a[1].pointer = (void *)eps;
+  tensor_status status = lt_invoke(&frame, "logit");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *eps, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 202, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
+  a[1].pointer = (void *)eps;
+  LT_OUTPUT(frame.out[0], out, "logit", "out");
+  tensor_status status = lt_invoke(&frame, "logit");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "polygamma", "out");
   lt_value a[2];
   lt_frame frame = {.op = 203, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_resize_", "self");
-  a[1].i = nbytes;
-  tensor_status status = lt_invoke(&frame, "storage_resize_");
+  a[0].i = n;
+  LT_REQUIRED(a[1], self, LT_TENSOR, "polygamma", "self");
+  tensor_status status = lt_invoke(&frame, "polygamma");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
   return status;
 }
 
-TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self, tensor_device *out) {
-  LT_RESULT(out, "storage_get_device", "out");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 203, .mode = LT_OUT, .args = a};
+  a[0].i = n;
+  LT_REQUIRED(a[1], self, LT_TENSOR, "polygamma", "self");
+  LT_OUTPUT(frame.out[0], out, "polygamma", "out");
+  tensor_status status = lt_invoke(&frame, "polygamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor_t **out) {
+  LT_RESULT(out, "mvlgamma", "out");
+  lt_value a[2];
   lt_frame frame = {.op = 204, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_get_device", "self");
-  tensor_status status = lt_invoke(&frame, "storage_get_device");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
+  a[1].i = p;
+  tensor_status status = lt_invoke(&frame, "mvlgamma");
   if (status == TENSOR_OK) {
-    *out = frame.results[0].device;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, int64_t *out) {
-  LT_RESULT(out, "storage_use_count", "out");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p) {
+  lt_value a[2];
+  lt_frame frame = {.op = 204, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
+  a[1].i = p;
+  tensor_status status = lt_invoke(&frame, "mvlgamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 204, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
+  a[1].i = p;
+  LT_OUTPUT(frame.out[0], out, "mvlgamma", "out");
+  tensor_status status = lt_invoke(&frame, "mvlgamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "igamma", "out");
+  lt_value a[2];
   lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_use_count", "self");
-  tensor_status status = lt_invoke(&frame, "storage_use_count");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
+  tensor_status status = lt_invoke(&frame, "igamma");
   if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, tensor_dtype dtype, char **out) {
-  LT_RESULT(out, "storage_to_string", "out");
+TENSOR_API tensor_status tensor_igamma_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 205, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
+  tensor_status status = lt_invoke(&frame, "igamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 205, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
+  LT_OUTPUT(frame.out[0], out, "igamma", "out");
+  tensor_status status = lt_invoke(&frame, "igamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "igammac", "out");
   lt_value a[2];
   lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_to_string", "self");
-  LT_ENUM(dtype, -1, 13, "storage_to_string", "dtype"); a[1].i = dtype;
-  tensor_status status = lt_invoke(&frame, "storage_to_string");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
+  tensor_status status = lt_invoke(&frame, "igammac");
   if (status == TENSOR_OK) {
-    *out = (char *)frame.results[0].pointer;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int64_t *cached, int64_t *blocks) {
-  LT_RESULT(in_use, "memory_stats", "in_use");
-  LT_RESULT(peak, "memory_stats", "peak");
-  LT_RESULT(cached, "memory_stats", "cached");
-  LT_RESULT(blocks, "memory_stats", "blocks");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_igammac_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 206, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
+  tensor_status status = lt_invoke(&frame, "igammac");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 206, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
+  LT_OUTPUT(frame.out[0], out, "igammac", "out");
+  tensor_status status = lt_invoke(&frame, "igammac");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "logaddexp", "out");
+  lt_value a[2];
   lt_frame frame = {.op = 207, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "memory_stats");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp", "other");
+  tensor_status status = lt_invoke(&frame, "logaddexp");
   if (status == TENSOR_OK) {
-    *in_use = (int64_t)frame.results[0].i;
-    *peak = (int64_t)frame.results[1].i;
-    *cached = (int64_t)frame.results[2].i;
-    *blocks = (int64_t)frame.results[3].i;
+    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_reset_peak_memory_stats(void) {
-  lt_value a[1];
+TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 207, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp", "other");
+  LT_OUTPUT(frame.out[0], out, "logaddexp", "out");
+  tensor_status status = lt_invoke(&frame, "logaddexp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logaddexp2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "logaddexp2", "out");
+  lt_value a[2];
   lt_frame frame = {.op = 208, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "reset_peak_memory_stats");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp2", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp2", "other");
+  tensor_status status = lt_invoke(&frame, "logaddexp2");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
   return status;
 }
 
-TENSOR_API tensor_status tensor_empty_cache(void) {
-  lt_value a[1];
+TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 208, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp2", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp2", "other");
+  LT_OUTPUT(frame.out[0], out, "logaddexp2", "out");
+  tensor_status status = lt_invoke(&frame, "logaddexp2");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "xlogy", "out");
+  lt_value a[2];
   lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "empty_cache");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
+  tensor_status status = lt_invoke(&frame, "xlogy");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
   return status;
 }
 
-TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes) {
-  lt_value a[1];
+TENSOR_API tensor_status tensor_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "xlogy", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
+  LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "xlogy");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_xlogy_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 209, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
+  tensor_status status = lt_invoke(&frame, "xlogy");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_xlogy_scalar_(tensor_t *self, tensor_scalar other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 209, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
+  LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "xlogy");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 209, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
+  LT_OUTPUT(frame.out[0], out, "xlogy", "out");
+  tensor_status status = lt_invoke(&frame, "xlogy");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 209, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
+  LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "xlogy", "out");
+  tensor_status status = lt_invoke(&frame, "xlogy");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "gcd", "out");
+  lt_value a[2];
   lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
-  a[0].i = nbytes;
-  tensor_status status = lt_invoke(&frame, "set_memory_limit");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
+  tensor_status status = lt_invoke(&frame, "gcd");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gcd_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 210, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
+  tensor_status status = lt_invoke(&frame, "gcd");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 210, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
+  LT_OUTPUT(frame.out[0], out, "gcd", "out");
+  tensor_status status = lt_invoke(&frame, "gcd");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "lcm", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
+  tensor_status status = lt_invoke(&frame, "lcm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lcm_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 211, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
+  tensor_status status = lt_invoke(&frame, "lcm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 211, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
+  LT_OUTPUT(frame.out[0], out, "lcm", "out");
+  tensor_status status = lt_invoke(&frame, "lcm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "nextafter", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 212, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
+  tensor_status status = lt_invoke(&frame, "nextafter");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nextafter_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 212, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
+  tensor_status status = lt_invoke(&frame, "nextafter");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 212, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
+  LT_OUTPUT(frame.out[0], out, "nextafter", "out");
+  tensor_status status = lt_invoke(&frame, "nextafter");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *values, tensor_t **out) {
+  LT_RESULT(out, "heaviside", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 213, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
+  LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
+  tensor_status status = lt_invoke(&frame, "heaviside");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_heaviside_(tensor_t *self, const tensor_t *values) {
+  lt_value a[2];
+  lt_frame frame = {.op = 213, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
+  LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
+  tensor_status status = lt_invoke(&frame, "heaviside");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor_t *values, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 213, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
+  LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
+  LT_OUTPUT(frame.out[0], out, "heaviside", "out");
+  tensor_status status = lt_invoke(&frame, "heaviside");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "ldexp", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
+  tensor_status status = lt_invoke(&frame, "ldexp");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ldexp_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 214, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
+  tensor_status status = lt_invoke(&frame, "ldexp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ldexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 214, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
+  LT_OUTPUT(frame.out[0], out, "ldexp", "out");
+  tensor_status status = lt_invoke(&frame, "ldexp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa, tensor_t **exponent) {
+  LT_RESULT(mantissa, "frexp", "mantissa");
+  LT_RESULT(exponent, "frexp", "exponent");
+  lt_value a[1];
+  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "frexp", "self");
+  tensor_status status = lt_invoke(&frame, "frexp");
+  if (status == TENSOR_OK) {
+    *mantissa = (tensor_t *)frame.results[0].pointer;
+    *exponent = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_frexp_out(const tensor_t *self, tensor_t *mantissa, tensor_t *exponent) {
+  lt_value a[1];
+  lt_frame frame = {.op = 215, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "frexp", "self");
+  LT_OUTPUT(frame.out[0], mantissa, "frexp", "mantissa");
+  LT_OUTPUT(frame.out[1], exponent, "frexp", "exponent");
+  tensor_status status = lt_invoke(&frame, "frexp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nan_to_num(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t **out) {
+  LT_RESULT(out, "nan_to_num", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
+  a[1].pointer = (void *)nan;
+  a[2].pointer = (void *)posinf;
+  a[3].pointer = (void *)neginf;
+  tensor_status status = lt_invoke(&frame, "nan_to_num");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nan_to_num_(tensor_t *self, const double *nan, const double *posinf, const double *neginf) {
+  lt_value a[4];
+  lt_frame frame = {.op = 216, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
+  a[1].pointer = (void *)nan;
+  a[2].pointer = (void *)posinf;
+  a[3].pointer = (void *)neginf;
+  tensor_status status = lt_invoke(&frame, "nan_to_num");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 216, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
+  a[1].pointer = (void *)nan;
+  a[2].pointer = (void *)posinf;
+  a[3].pointer = (void *)neginf;
+  LT_OUTPUT(frame.out[0], out, "nan_to_num", "out");
+  tensor_status status = lt_invoke(&frame, "nan_to_num");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_deg2rad(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "deg2rad", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
+  tensor_status status = lt_invoke(&frame, "deg2rad");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_deg2rad_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 217, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
+  tensor_status status = lt_invoke(&frame, "deg2rad");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_deg2rad_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 217, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
+  LT_OUTPUT(frame.out[0], out, "deg2rad", "out");
+  tensor_status status = lt_invoke(&frame, "deg2rad");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rad2deg(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "rad2deg", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
+  tensor_status status = lt_invoke(&frame, "rad2deg");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rad2deg_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 218, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
+  tensor_status status = lt_invoke(&frame, "rad2deg");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 218, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
+  LT_OUTPUT(frame.out[0], out, "rad2deg", "out");
+  tensor_status status = lt_invoke(&frame, "rad2deg");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_expit", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_expit", "self");
+  tensor_status status = lt_invoke(&frame, "special_expit");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 219, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_expit", "self");
+  LT_OUTPUT(frame.out[0], out, "special_expit", "out");
+  tensor_status status = lt_invoke(&frame, "special_expit");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_exp2", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_exp2", "self");
+  tensor_status status = lt_invoke(&frame, "special_exp2");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 220, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_exp2", "self");
+  LT_OUTPUT(frame.out[0], out, "special_exp2", "out");
+  tensor_status status = lt_invoke(&frame, "special_exp2");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_expm1(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_expm1", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_expm1", "self");
+  tensor_status status = lt_invoke(&frame, "special_expm1");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 221, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_expm1", "self");
+  LT_OUTPUT(frame.out[0], out, "special_expm1", "out");
+  tensor_status status = lt_invoke(&frame, "special_expm1");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_log1p(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_log1p", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_log1p", "self");
+  tensor_status status = lt_invoke(&frame, "special_log1p");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 222, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_log1p", "self");
+  LT_OUTPUT(frame.out[0], out, "special_log1p", "out");
+  tensor_status status = lt_invoke(&frame, "special_log1p");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_erf(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_erf", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erf", "self");
+  tensor_status status = lt_invoke(&frame, "special_erf");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 223, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erf", "self");
+  LT_OUTPUT(frame.out[0], out, "special_erf", "out");
+  tensor_status status = lt_invoke(&frame, "special_erf");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_erfc", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfc", "self");
+  tensor_status status = lt_invoke(&frame, "special_erfc");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 224, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfc", "self");
+  LT_OUTPUT(frame.out[0], out, "special_erfc", "out");
+  tensor_status status = lt_invoke(&frame, "special_erfc");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_erfinv(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_erfinv", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfinv", "self");
+  tensor_status status = lt_invoke(&frame, "special_erfinv");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 225, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfinv", "self");
+  LT_OUTPUT(frame.out[0], out, "special_erfinv", "out");
+  tensor_status status = lt_invoke(&frame, "special_erfinv");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_gammaln(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_gammaln", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaln", "self");
+  tensor_status status = lt_invoke(&frame, "special_gammaln");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 226, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaln", "self");
+  LT_OUTPUT(frame.out[0], out, "special_gammaln", "out");
+  tensor_status status = lt_invoke(&frame, "special_gammaln");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_digamma(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_digamma", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_digamma", "self");
+  tensor_status status = lt_invoke(&frame, "special_digamma");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 227, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_digamma", "self");
+  LT_OUTPUT(frame.out[0], out, "special_digamma", "out");
+  tensor_status status = lt_invoke(&frame, "special_digamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_psi", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_psi", "self");
+  tensor_status status = lt_invoke(&frame, "special_psi");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 228, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_psi", "self");
+  LT_OUTPUT(frame.out[0], out, "special_psi", "out");
+  tensor_status status = lt_invoke(&frame, "special_psi");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_i0", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_i0", "self");
+  tensor_status status = lt_invoke(&frame, "special_i0");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 229, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_i0", "self");
+  LT_OUTPUT(frame.out[0], out, "special_i0", "out");
+  tensor_status status = lt_invoke(&frame, "special_i0");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_sinc(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_sinc", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_sinc", "self");
+  tensor_status status = lt_invoke(&frame, "special_sinc");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 230, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_sinc", "self");
+  LT_OUTPUT(frame.out[0], out, "special_sinc", "out");
+  tensor_status status = lt_invoke(&frame, "special_sinc");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
+  LT_RESULT(out, "special_round", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_round", "self");
+  a[1].i = decimals;
+  tensor_status status = lt_invoke(&frame, "special_round");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t decimals, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 231, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_round", "self");
+  a[1].i = decimals;
+  LT_OUTPUT(frame.out[0], out, "special_round", "out");
+  tensor_status status = lt_invoke(&frame, "special_round");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double *eps, tensor_t **out) {
+  LT_RESULT(out, "special_logit", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_logit", "self");
+  a[1].pointer = (void *)eps;
+  tensor_status status = lt_invoke(&frame, "special_logit");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const double *eps, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 232, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_logit", "self");
+  a[1].pointer = (void *)eps;
+  LT_OUTPUT(frame.out[0], out, "special_logit", "out");
+  tensor_status status = lt_invoke(&frame, "special_logit");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_polygamma", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
+  a[0].i = n;
+  LT_REQUIRED(a[1], self, LT_TENSOR, "special_polygamma", "self");
+  tensor_status status = lt_invoke(&frame, "special_polygamma");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 233, .mode = LT_OUT, .args = a};
+  a[0].i = n;
+  LT_REQUIRED(a[1], self, LT_TENSOR, "special_polygamma", "self");
+  LT_OUTPUT(frame.out[0], out, "special_polygamma", "out");
+  tensor_status status = lt_invoke(&frame, "special_polygamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64_t p, tensor_t **out) {
+  LT_RESULT(out, "special_multigammaln", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_multigammaln", "self");
+  a[1].i = p;
+  tensor_status status = lt_invoke(&frame, "special_multigammaln");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, int64_t p, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 234, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_multigammaln", "self");
+  a[1].i = p;
+  LT_OUTPUT(frame.out[0], out, "special_multigammaln", "out");
+  tensor_status status = lt_invoke(&frame, "special_multigammaln");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_gammainc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "special_gammainc", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammainc", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammainc", "other");
+  tensor_status status = lt_invoke(&frame, "special_gammainc");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 235, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammainc", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammainc", "other");
+  LT_OUTPUT(frame.out[0], out, "special_gammainc", "out");
+  tensor_status status = lt_invoke(&frame, "special_gammainc");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "special_gammaincc", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaincc", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammaincc", "other");
+  tensor_status status = lt_invoke(&frame, "special_gammaincc");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 236, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaincc", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammaincc", "other");
+  LT_OUTPUT(frame.out[0], out, "special_gammaincc", "out");
+  tensor_status status = lt_invoke(&frame, "special_gammaincc");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "special_xlogy", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlogy", "other");
+  tensor_status status = lt_invoke(&frame, "special_xlogy");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "special_xlogy", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
+  LT_SCALAR(other, LT_MUST, "special_xlogy", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special_xlogy");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 237, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlogy", "other");
+  LT_OUTPUT(frame.out[0], out, "special_xlogy", "out");
+  tensor_status status = lt_invoke(&frame, "special_xlogy");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 237, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
+  LT_SCALAR(other, LT_MUST, "special_xlogy", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special_xlogy", "out");
+  tensor_status status = lt_invoke(&frame, "special_xlogy");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "special_xlog1py", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlog1py", "other");
+  tensor_status status = lt_invoke(&frame, "special_xlog1py");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_xlog1py_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "special_xlog1py", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
+  LT_SCALAR(other, LT_MUST, "special_xlog1py", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special_xlog1py");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_xlog1py_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 238, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlog1py", "other");
+  LT_OUTPUT(frame.out[0], out, "special_xlog1py", "out");
+  tensor_status status = lt_invoke(&frame, "special_xlog1py");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 238, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
+  LT_SCALAR(other, LT_MUST, "special_xlog1py", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special_xlog1py", "out");
+  tensor_status status = lt_invoke(&frame, "special_xlog1py");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "special_zeta", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_zeta", "other");
+  tensor_status status = lt_invoke(&frame, "special_zeta");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "special_zeta", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
+  LT_SCALAR(other, LT_MUST, "special_zeta", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special_zeta");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_zeta_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 239, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_zeta", "other");
+  LT_OUTPUT(frame.out[0], out, "special_zeta", "out");
+  tensor_status status = lt_invoke(&frame, "special_zeta");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 239, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
+  LT_SCALAR(other, LT_MUST, "special_zeta", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special_zeta", "out");
+  tensor_status status = lt_invoke(&frame, "special_zeta");
   return status;
 }
 
