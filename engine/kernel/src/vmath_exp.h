@@ -149,23 +149,21 @@ LT_INLINE Doubles vexpm1(Doubles x) {
   return select(abs(x) < 0x1p-54, x, y + y);
 }
 
-LT_INLINE Floats vsigmoid(Floats x) {
-  return in_double(clamp(x, -110.0f, 110.0f), [](Doubles v) {
-    return Doubles(1.0) / (exp2_short(v * -Ln2<double>::inverse) + 1.0);
-  });
+// c / (c + c e^-x): c = 2^-k keeps e^-x in range where the result is subnormal.
+template <class T>
+LT_INLINE Vec<T> sigmoid(Vec<T> x, T lowest, T highest, IntOf<T> k, T c) {
+  const auto e = exp_parts(clamp(-x, lowest, highest));
+  const Vec<T> s = pow2(Integer<T>{e.n.value, e.n.bits - k});
+  const Two<T> sum = two_sum(Vec<T>(c), e.hi * s);
+  const Two<T> d = fast_two_sum(sum.hi, fma(e.lo, s, sum.lo));
+  const Vec<T> y = c / d.hi;
+  const Vec<T> rest = minus_product(Vec<T>(c), y, d.hi) - y * d.lo;
+  return fma(y, rest * (T(1) / c), y);
 }
+
+LT_INLINE Floats vsigmoid(Floats x) { return sigmoid(x, -20.0f, 105.0f, 40, 0x1p-40f); }
 LT_INLINE Doubles vsigmoid(Doubles x) {
-  // With e = exp(-|x|): 1 / (1 + e), or e / (1 + e) with the power of two applied last.
-  const auto e = exp_parts(max(Doubles(-746.0), -abs(x)));
-  const Mask<double> negative = x < 0.0;
-  const Two<double> m = fast_two_sum(e.hi, e.lo);
-  const Doubles s = pow2(nearest(max(Doubles(-1000.0), e.n.value)));
-  const Two<double> d = fast_two_sum(Doubles(1.0), m.hi * s);
-  const Doubles one = 1.0, zero = 0.0;
-  const Two<double> q = divide(
-      Two<double>{select(negative, m.hi, one), select(negative, m.lo, zero)},
-      Two<double>{d.hi, fma(m.lo, s, d.lo)});
-  return select(negative, scale(q.hi + q.lo, e.n), q.hi + q.lo);
+  return sigmoid(x, -100.0, 746.0, int64_t(128), 0x1p-128);
 }
 
 }  // namespace

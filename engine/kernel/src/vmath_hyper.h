@@ -113,7 +113,7 @@ LT_INLINE Doubles vacosh(Doubles x) {
   const Two<double> u = two_sum(select(big, Doubles(0.0), Doubles(1.0)), v);
   const Split<double> s = split(u.hi);
   const Two<double> y = log_parts(select(big, s.k + 1.0, s.k), s.f,
-                                  (u.lo + v_lo) * s.inverse);
+                                  scaled_down(s, u.lo + v_lo));
   const Doubles r = select(x < Format<double>::infinity, y.hi + y.lo, x);
   return select(x < 1.0, Doubles(Format<double>::nan), r);
 }
