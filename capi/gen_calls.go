@@ -857,6 +857,85 @@ var calls = [...]func(frame) error{
 		r0, err := ops.Where(f.out(0), f.tensor(0), f.operand(1), f.operand(2))
 		return f.setTensors(err, r0)
 	}, // where
+	func(f frame) error {
+		r0, err := ops.Cumsum(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // cumsum
+	func(f frame) error {
+		r0, err := ops.Cumprod(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // cumprod
+	func(f frame) error {
+		r0, r1, err := ops.Cummax(f.out(0), f.out(1), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0, r1)
+	}, // cummax
+	func(f frame) error {
+		r0, r1, err := ops.Cummin(f.out(0), f.out(1), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0, r1)
+	}, // cummin
+	func(f frame) error {
+		r0, err := ops.Logcumsumexp(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // logcumsumexp
+	func(f frame) error {
+		r0, err := ops.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // logsumexp
+	func(f frame) error {
+		r0, err := ops.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // softmax
+	func(f frame) error {
+		r0, err := ops.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // log_softmax
+	func(f frame) error {
+		r0, r1, err := ops.Sort(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	}, // sort
+	func(f frame) error {
+		r0, r1, err := ops.SortStable(f.out(0), f.out(1), f.tensor(0), f.boolOptional(1), f.int(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	}, // sort.stable
+	func(f frame) error {
+		r0, err := ops.Argsort(f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // argsort
+	func(f frame) error {
+		r0, err := ops.ArgsortStable(f.tensor(0), f.bool(1), f.int(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // argsort.stable
+	func(f frame) error { r0, err := ops.Msort(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // msort
+	func(f frame) error {
+		r0, r1, err := ops.Topk(f.out(0), f.out(1), f.tensor(0), f.int(1), f.int(2), f.bool(3), f.bool(4))
+		return f.setTensors(err, r0, r1)
+	}, // topk
+	func(f frame) error { r0, err := ops.Median(f.tensor(0)); return f.setTensors(err, r0) }, // median
+	func(f frame) error {
+		r0, r1, err := ops.MedianDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	}, // median.dim
+	func(f frame) error { r0, err := ops.Nanmedian(f.tensor(0)); return f.setTensors(err, r0) }, // nanmedian
+	func(f frame) error {
+		r0, r1, err := ops.NanmedianDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	}, // nanmedian.dim
+	func(f frame) error {
+		r0, r1, err := ops.Kthvalue(f.out(0), f.out(1), f.tensor(0), f.int(1), f.int(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	}, // kthvalue
+	func(f frame) error {
+		r0, r1, err := ops.Mode(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	}, // mode
+	func(f frame) error {
+		r0, err := ops.Searchsorted(f.out(0), f.tensor(0), f.operand(1), f.bool(2), f.bool(3), f.strOptional(4), f.tensorOptional(5))
+		return f.setTensors(err, r0)
+	}, // searchsorted
+	func(f frame) error {
+		r0, err := ops.Bucketize(f.out(0), f.operand(0), f.tensor(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // bucketize
 	func(f frame) error { r0, err := ops.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // erf
 	func(f frame) error { r0, err := ops.Erfc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // erfc
 	func(f frame) error { r0, err := ops.Erfinv(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // erfinv

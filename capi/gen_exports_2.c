@@ -1241,10 +1241,628 @@ TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, cons
   return status;
 }
 
+TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "cumsum", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 286, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "cumsum", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "cumsum");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cumsum_(tensor_t *self, int64_t dim, tensor_dtype dtype) {
+  lt_value a[3];
+  lt_frame frame = {.op = 286, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "cumsum", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "cumsum");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 286, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "cumsum", "dtype"); a[2].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "cumsum", "out");
+  tensor_status status = lt_invoke(&frame, "cumsum");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "cumprod", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 287, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "cumprod", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "cumprod");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cumprod_(tensor_t *self, int64_t dim, tensor_dtype dtype) {
+  lt_value a[3];
+  lt_frame frame = {.op = 287, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "cumprod", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "cumprod");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cumprod_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 287, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "cumprod", "dtype"); a[2].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "cumprod", "out");
+  tensor_status status = lt_invoke(&frame, "cumprod");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "cummax", "values");
+  LT_RESULT(indices, "cummax", "indices");
+  lt_value a[2];
+  lt_frame frame = {.op = 288, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cummax", "self");
+  a[1].i = dim;
+  tensor_status status = lt_invoke(&frame, "cummax");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cummax_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices) {
+  lt_value a[2];
+  lt_frame frame = {.op = 288, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cummax", "self");
+  a[1].i = dim;
+  LT_OUTPUT(frame.out[0], values, "cummax", "values");
+  LT_OUTPUT(frame.out[1], indices, "cummax", "indices");
+  tensor_status status = lt_invoke(&frame, "cummax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cummin(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "cummin", "values");
+  LT_RESULT(indices, "cummin", "indices");
+  lt_value a[2];
+  lt_frame frame = {.op = 289, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cummin", "self");
+  a[1].i = dim;
+  tensor_status status = lt_invoke(&frame, "cummin");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cummin_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices) {
+  lt_value a[2];
+  lt_frame frame = {.op = 289, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cummin", "self");
+  a[1].i = dim;
+  LT_OUTPUT(frame.out[0], values, "cummin", "values");
+  LT_OUTPUT(frame.out[1], indices, "cummin", "indices");
+  tensor_status status = lt_invoke(&frame, "cummin");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logcumsumexp(const tensor_t *self, int64_t dim, tensor_t **out) {
+  LT_RESULT(out, "logcumsumexp", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 290, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logcumsumexp", "self");
+  a[1].i = dim;
+  tensor_status status = lt_invoke(&frame, "logcumsumexp");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t dim, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 290, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logcumsumexp", "self");
+  a[1].i = dim;
+  LT_OUTPUT(frame.out[0], out, "logcumsumexp", "out");
+  tensor_status status = lt_invoke(&frame, "logcumsumexp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "logsumexp", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 291, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logsumexp", "self");
+  LT_SPAN(dim, dim_len, "logsumexp", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "logsumexp");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 291, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logsumexp", "self");
+  LT_SPAN(dim, dim_len, "logsumexp", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "logsumexp", "out");
+  tensor_status status = lt_invoke(&frame, "logsumexp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "softmax", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 292, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "softmax", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "softmax");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 292, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "softmax", "dtype"); a[2].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "softmax", "out");
+  tensor_status status = lt_invoke(&frame, "softmax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "log_softmax", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 293, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log_softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "log_softmax", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "log_softmax");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 293, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log_softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "log_softmax", "dtype"); a[2].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "log_softmax", "out");
+  tensor_status status = lt_invoke(&frame, "log_softmax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sort(const tensor_t *self, int64_t dim, bool descending, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "sort", "values");
+  LT_RESULT(indices, "sort", "indices");
+  lt_value a[3];
+  lt_frame frame = {.op = 294, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sort", "self");
+  a[1].i = dim;
+  a[2].i = descending;
+  tensor_status status = lt_invoke(&frame, "sort");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sort_out(const tensor_t *self, int64_t dim, bool descending, tensor_t *values, tensor_t *indices) {
+  lt_value a[3];
+  lt_frame frame = {.op = 294, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sort", "self");
+  a[1].i = dim;
+  a[2].i = descending;
+  LT_OUTPUT(frame.out[0], values, "sort", "values");
+  LT_OUTPUT(frame.out[1], indices, "sort", "indices");
+  tensor_status status = lt_invoke(&frame, "sort");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sort_stable(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "sort.stable", "values");
+  LT_RESULT(indices, "sort.stable", "indices");
+  lt_value a[4];
+  lt_frame frame = {.op = 295, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sort.stable", "self");
+  a[1].i = stable;
+  a[2].i = dim;
+  a[3].i = descending;
+  tensor_status status = lt_invoke(&frame, "sort.stable");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sort_stable_out(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t *values, tensor_t *indices) {
+  lt_value a[4];
+  lt_frame frame = {.op = 295, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sort.stable", "self");
+  a[1].i = stable;
+  a[2].i = dim;
+  a[3].i = descending;
+  LT_OUTPUT(frame.out[0], values, "sort.stable", "values");
+  LT_OUTPUT(frame.out[1], indices, "sort.stable", "indices");
+  tensor_status status = lt_invoke(&frame, "sort.stable");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool descending, tensor_t **out) {
+  LT_RESULT(out, "argsort", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 296, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "argsort", "self");
+  a[1].i = dim;
+  a[2].i = descending;
+  tensor_status status = lt_invoke(&frame, "argsort");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable, int64_t dim, bool descending, tensor_t **out) {
+  LT_RESULT(out, "argsort.stable", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 297, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "argsort.stable", "self");
+  a[1].i = stable;
+  a[2].i = dim;
+  a[3].i = descending;
+  tensor_status status = lt_invoke(&frame, "argsort.stable");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_msort(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "msort", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 298, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "msort", "self");
+  tensor_status status = lt_invoke(&frame, "msort");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_msort_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 298, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "msort", "self");
+  LT_OUTPUT(frame.out[0], out, "msort", "out");
+  tensor_status status = lt_invoke(&frame, "msort");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_topk(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "topk", "values");
+  LT_RESULT(indices, "topk", "indices");
+  lt_value a[5];
+  lt_frame frame = {.op = 299, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "topk", "self");
+  a[1].i = k;
+  a[2].i = dim;
+  a[3].i = largest;
+  a[4].i = sorted;
+  tensor_status status = lt_invoke(&frame, "topk");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_topk_out(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t *values, tensor_t *indices) {
+  lt_value a[5];
+  lt_frame frame = {.op = 299, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "topk", "self");
+  a[1].i = k;
+  a[2].i = dim;
+  a[3].i = largest;
+  a[4].i = sorted;
+  LT_OUTPUT(frame.out[0], values, "topk", "values");
+  LT_OUTPUT(frame.out[1], indices, "topk", "indices");
+  tensor_status status = lt_invoke(&frame, "topk");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_median(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "median", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 300, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "median", "self");
+  tensor_status status = lt_invoke(&frame, "median");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_median_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "median.dim", "values");
+  LT_RESULT(indices, "median.dim", "indices");
+  lt_value a[3];
+  lt_frame frame = {.op = 301, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "median.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "median.dim");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_median_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
+  lt_value a[3];
+  lt_frame frame = {.op = 301, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "median.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], values, "median.dim", "values");
+  LT_OUTPUT(frame.out[1], indices, "median.dim", "indices");
+  tensor_status status = lt_invoke(&frame, "median.dim");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nanmedian(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "nanmedian", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 302, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nanmedian", "self");
+  tensor_status status = lt_invoke(&frame, "nanmedian");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nanmedian_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "nanmedian.dim", "values");
+  LT_RESULT(indices, "nanmedian.dim", "indices");
+  lt_value a[3];
+  lt_frame frame = {.op = 303, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nanmedian.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "nanmedian.dim");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nanmedian_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
+  lt_value a[3];
+  lt_frame frame = {.op = 303, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nanmedian.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], values, "nanmedian.dim", "values");
+  LT_OUTPUT(frame.out[1], indices, "nanmedian.dim", "indices");
+  tensor_status status = lt_invoke(&frame, "nanmedian.dim");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_kthvalue(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "kthvalue", "values");
+  LT_RESULT(indices, "kthvalue", "indices");
+  lt_value a[4];
+  lt_frame frame = {.op = 304, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "kthvalue", "self");
+  a[1].i = k;
+  a[2].i = dim;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "kthvalue");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_kthvalue_out(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
+  lt_value a[4];
+  lt_frame frame = {.op = 304, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "kthvalue", "self");
+  a[1].i = k;
+  a[2].i = dim;
+  a[3].i = keepdim;
+  LT_OUTPUT(frame.out[0], values, "kthvalue", "values");
+  LT_OUTPUT(frame.out[1], indices, "kthvalue", "indices");
+  tensor_status status = lt_invoke(&frame, "kthvalue");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mode(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "mode", "values");
+  LT_RESULT(indices, "mode", "indices");
+  lt_value a[3];
+  lt_frame frame = {.op = 305, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mode", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "mode");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mode_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
+  lt_value a[3];
+  lt_frame frame = {.op = 305, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mode", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], values, "mode", "values");
+  LT_OUTPUT(frame.out[1], indices, "mode", "indices");
+  tensor_status status = lt_invoke(&frame, "mode");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_searchsorted(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out) {
+  LT_RESULT(out, "searchsorted", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 306, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], sorted_sequence, LT_TENSOR, "searchsorted", "sorted_sequence");
+  LT_REQUIRED(a[1], self, LT_TENSOR, "searchsorted", "self");
+  a[2].i = out_int32;
+  a[3].i = right;
+  a[4].text = side;
+  LT_OPTIONAL(a[5], sorter, LT_TENSOR, "searchsorted", "sorter");
+  tensor_status status = lt_invoke(&frame, "searchsorted");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_searchsorted_scalar(const tensor_t *sorted_sequence, tensor_scalar self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out) {
+  LT_RESULT(out, "searchsorted", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 306, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], sorted_sequence, LT_TENSOR, "searchsorted", "sorted_sequence");
+  LT_SCALAR(self, LT_MUST, "searchsorted", "self"); a[1].scalar = self;
+  frame.number = 2;
+  a[2].i = out_int32;
+  a[3].i = right;
+  a[4].text = side;
+  LT_OPTIONAL(a[5], sorter, LT_TENSOR, "searchsorted", "sorter");
+  tensor_status status = lt_invoke(&frame, "searchsorted");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_searchsorted_out(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t *out) {
+  lt_value a[6];
+  lt_frame frame = {.op = 306, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], sorted_sequence, LT_TENSOR, "searchsorted", "sorted_sequence");
+  LT_REQUIRED(a[1], self, LT_TENSOR, "searchsorted", "self");
+  a[2].i = out_int32;
+  a[3].i = right;
+  a[4].text = side;
+  LT_OPTIONAL(a[5], sorter, LT_TENSOR, "searchsorted", "sorter");
+  LT_OUTPUT(frame.out[0], out, "searchsorted", "out");
+  tensor_status status = lt_invoke(&frame, "searchsorted");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_searchsorted_scalar_out(const tensor_t *sorted_sequence, tensor_scalar self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t *out) {
+  lt_value a[6];
+  lt_frame frame = {.op = 306, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], sorted_sequence, LT_TENSOR, "searchsorted", "sorted_sequence");
+  LT_SCALAR(self, LT_MUST, "searchsorted", "self"); a[1].scalar = self;
+  frame.number = 2;
+  a[2].i = out_int32;
+  a[3].i = right;
+  a[4].text = side;
+  LT_OPTIONAL(a[5], sorter, LT_TENSOR, "searchsorted", "sorter");
+  LT_OUTPUT(frame.out[0], out, "searchsorted", "out");
+  tensor_status status = lt_invoke(&frame, "searchsorted");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bucketize(const tensor_t *self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t **out) {
+  LT_RESULT(out, "bucketize", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 307, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bucketize", "self");
+  LT_REQUIRED(a[1], boundaries, LT_TENSOR, "bucketize", "boundaries");
+  a[2].i = out_int32;
+  a[3].i = right;
+  tensor_status status = lt_invoke(&frame, "bucketize");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bucketize_scalar(tensor_scalar self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t **out) {
+  LT_RESULT(out, "bucketize", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 307, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(self, LT_MUST, "bucketize", "self"); a[0].scalar = self;
+  frame.number = 1;
+  LT_REQUIRED(a[1], boundaries, LT_TENSOR, "bucketize", "boundaries");
+  a[2].i = out_int32;
+  a[3].i = right;
+  tensor_status status = lt_invoke(&frame, "bucketize");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bucketize_out(const tensor_t *self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 307, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bucketize", "self");
+  LT_REQUIRED(a[1], boundaries, LT_TENSOR, "bucketize", "boundaries");
+  a[2].i = out_int32;
+  a[3].i = right;
+  LT_OUTPUT(frame.out[0], out, "bucketize", "out");
+  tensor_status status = lt_invoke(&frame, "bucketize");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bucketize_scalar_out(tensor_scalar self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 307, .mode = LT_OUT, .args = a};
+  LT_SCALAR(self, LT_MUST, "bucketize", "self"); a[0].scalar = self;
+  frame.number = 1;
+  LT_REQUIRED(a[1], boundaries, LT_TENSOR, "bucketize", "boundaries");
+  a[2].i = out_int32;
+  a[3].i = right;
+  LT_OUTPUT(frame.out[0], out, "bucketize", "out");
+  tensor_status status = lt_invoke(&frame, "bucketize");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 286, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 308, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   tensor_status status = lt_invoke(&frame, "erf");
   if (status == TENSOR_OK) {
@@ -1255,7 +1873,7 @@ TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erf_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 286, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 308, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   tensor_status status = lt_invoke(&frame, "erf");
   return status;
@@ -1263,7 +1881,7 @@ TENSOR_API tensor_status tensor_erf_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 286, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 308, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   LT_OUTPUT(frame.out[0], out, "erf", "out");
   tensor_status status = lt_invoke(&frame, "erf");
@@ -1273,7 +1891,7 @@ TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 287, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 309, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   tensor_status status = lt_invoke(&frame, "erfc");
   if (status == TENSOR_OK) {
@@ -1284,7 +1902,7 @@ TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erfc_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 287, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 309, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   tensor_status status = lt_invoke(&frame, "erfc");
   return status;
@@ -1292,7 +1910,7 @@ TENSOR_API tensor_status tensor_erfc_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 287, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 309, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   LT_OUTPUT(frame.out[0], out, "erfc", "out");
   tensor_status status = lt_invoke(&frame, "erfc");
@@ -1302,7 +1920,7 @@ TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfinv", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 288, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 310, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   tensor_status status = lt_invoke(&frame, "erfinv");
   if (status == TENSOR_OK) {
@@ -1313,7 +1931,7 @@ TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erfinv_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 288, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 310, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   tensor_status status = lt_invoke(&frame, "erfinv");
   return status;
@@ -1321,7 +1939,7 @@ TENSOR_API tensor_status tensor_erfinv_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 288, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 310, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   LT_OUTPUT(frame.out[0], out, "erfinv", "out");
   tensor_status status = lt_invoke(&frame, "erfinv");
@@ -1331,7 +1949,7 @@ TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "lgamma", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 289, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 311, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   tensor_status status = lt_invoke(&frame, "lgamma");
   if (status == TENSOR_OK) {
@@ -1342,7 +1960,7 @@ TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_lgamma_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 289, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 311, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   tensor_status status = lt_invoke(&frame, "lgamma");
   return status;
@@ -1350,7 +1968,7 @@ TENSOR_API tensor_status tensor_lgamma_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 289, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 311, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   LT_OUTPUT(frame.out[0], out, "lgamma", "out");
   tensor_status status = lt_invoke(&frame, "lgamma");
@@ -1360,7 +1978,7 @@ TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "digamma", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 290, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 312, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   tensor_status status = lt_invoke(&frame, "digamma");
   if (status == TENSOR_OK) {
@@ -1371,7 +1989,7 @@ TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_digamma_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 290, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 312, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   tensor_status status = lt_invoke(&frame, "digamma");
   return status;
@@ -1379,7 +1997,7 @@ TENSOR_API tensor_status tensor_digamma_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 290, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 312, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   LT_OUTPUT(frame.out[0], out, "digamma", "out");
   tensor_status status = lt_invoke(&frame, "digamma");
@@ -1389,7 +2007,7 @@ TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "i0", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 291, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 313, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   tensor_status status = lt_invoke(&frame, "i0");
   if (status == TENSOR_OK) {
@@ -1400,7 +2018,7 @@ TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_i0_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 291, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 313, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   tensor_status status = lt_invoke(&frame, "i0");
   return status;
@@ -1408,7 +2026,7 @@ TENSOR_API tensor_status tensor_i0_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 291, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 313, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   LT_OUTPUT(frame.out[0], out, "i0", "out");
   tensor_status status = lt_invoke(&frame, "i0");
@@ -1418,7 +2036,7 @@ TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 292, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 314, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
   tensor_status status = lt_invoke(&frame, "sinc");
   if (status == TENSOR_OK) {
@@ -1429,7 +2047,7 @@ TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sinc_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 292, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 314, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
   tensor_status status = lt_invoke(&frame, "sinc");
   return status;
@@ -1437,7 +2055,7 @@ TENSOR_API tensor_status tensor_sinc_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 292, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 314, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
   LT_OUTPUT(frame.out[0], out, "sinc", "out");
   tensor_status status = lt_invoke(&frame, "sinc");
@@ -1447,7 +2065,7 @@ TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, tensor_t **out) {
   LT_RESULT(out, "logit", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 293, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 315, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
   a[1].pointer = (void *)eps;
   tensor_status status = lt_invoke(&frame, "logit");
@@ -1459,7 +2077,7 @@ TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, t
 
 TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps) {
   lt_value a[2];
-  lt_frame frame = {.op = 293, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 315, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
   a[1].pointer = (void *)eps;
   tensor_status status = lt_invoke(&frame, "logit");
@@ -1468,7 +2086,7 @@ TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps) {
 
 TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *eps, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 293, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 315, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
   a[1].pointer = (void *)eps;
   LT_OUTPUT(frame.out[0], out, "logit", "out");
@@ -1479,7 +2097,7 @@ TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *ep
 TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "polygamma", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 294, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 316, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_REQUIRED(a[1], self, LT_TENSOR, "polygamma", "self");
   tensor_status status = lt_invoke(&frame, "polygamma");
@@ -1491,7 +2109,7 @@ TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tenso
 
 TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 294, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 316, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_REQUIRED(a[1], self, LT_TENSOR, "polygamma", "self");
   LT_OUTPUT(frame.out[0], out, "polygamma", "out");
@@ -1502,7 +2120,7 @@ TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, t
 TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor_t **out) {
   LT_RESULT(out, "mvlgamma", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 295, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 317, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
   a[1].i = p;
   tensor_status status = lt_invoke(&frame, "mvlgamma");
@@ -1514,7 +2132,7 @@ TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor
 
 TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p) {
   lt_value a[2];
-  lt_frame frame = {.op = 295, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 317, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
   a[1].i = p;
   tensor_status status = lt_invoke(&frame, "mvlgamma");
@@ -1523,7 +2141,7 @@ TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p) {
 
 TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 295, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 317, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
   a[1].i = p;
   LT_OUTPUT(frame.out[0], out, "mvlgamma", "out");
@@ -1534,7 +2152,7 @@ TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, te
 TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igamma", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 296, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 318, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
   tensor_status status = lt_invoke(&frame, "igamma");
@@ -1546,7 +2164,7 @@ TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_igamma_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 296, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 318, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
   tensor_status status = lt_invoke(&frame, "igamma");
@@ -1555,7 +2173,7 @@ TENSOR_API tensor_status tensor_igamma_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 296, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 318, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
   LT_OUTPUT(frame.out[0], out, "igamma", "out");
@@ -1566,7 +2184,7 @@ TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igammac", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 297, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 319, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
   tensor_status status = lt_invoke(&frame, "igammac");
@@ -1578,7 +2196,7 @@ TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_igammac_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 297, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 319, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
   tensor_status status = lt_invoke(&frame, "igammac");
@@ -1587,7 +2205,7 @@ TENSOR_API tensor_status tensor_igammac_(tensor_t *self, const tensor_t *other) 
 
 TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 297, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 319, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
   LT_OUTPUT(frame.out[0], out, "igammac", "out");
@@ -1598,7 +2216,7 @@ TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logaddexp", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 298, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 320, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp", "other");
   tensor_status status = lt_invoke(&frame, "logaddexp");
@@ -1610,7 +2228,7 @@ TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 298, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 320, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp", "other");
   LT_OUTPUT(frame.out[0], out, "logaddexp", "out");
@@ -1621,7 +2239,7 @@ TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_logaddexp2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logaddexp2", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 299, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 321, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp2", "other");
   tensor_status status = lt_invoke(&frame, "logaddexp2");
@@ -1633,7 +2251,7 @@ TENSOR_API tensor_status tensor_logaddexp2(const tensor_t *self, const tensor_t 
 
 TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 299, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 321, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp2", "other");
   LT_OUTPUT(frame.out[0], out, "logaddexp2", "out");
@@ -1644,7 +2262,7 @@ TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tenso
 TENSOR_API tensor_status tensor_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "xlogy", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 300, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 322, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
   tensor_status status = lt_invoke(&frame, "xlogy");
@@ -1657,7 +2275,7 @@ TENSOR_API tensor_status tensor_xlogy(const tensor_t *self, const tensor_t *othe
 TENSOR_API tensor_status tensor_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "xlogy", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 300, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 322, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1670,7 +2288,7 @@ TENSOR_API tensor_status tensor_xlogy_scalar(const tensor_t *self, tensor_scalar
 
 TENSOR_API tensor_status tensor_xlogy_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 300, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 322, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
   tensor_status status = lt_invoke(&frame, "xlogy");
@@ -1679,7 +2297,7 @@ TENSOR_API tensor_status tensor_xlogy_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_xlogy_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 300, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 322, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1689,7 +2307,7 @@ TENSOR_API tensor_status tensor_xlogy_scalar_(tensor_t *self, tensor_scalar othe
 
 TENSOR_API tensor_status tensor_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 300, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 322, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
   LT_OUTPUT(frame.out[0], out, "xlogy", "out");
@@ -1699,7 +2317,7 @@ TENSOR_API tensor_status tensor_xlogy_out(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 300, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 322, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1711,7 +2329,7 @@ TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_sc
 TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "gcd", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 301, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 323, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
   tensor_status status = lt_invoke(&frame, "gcd");
@@ -1723,7 +2341,7 @@ TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other,
 
 TENSOR_API tensor_status tensor_gcd_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 301, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 323, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
   tensor_status status = lt_invoke(&frame, "gcd");
@@ -1732,7 +2350,7 @@ TENSOR_API tensor_status tensor_gcd_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 301, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 323, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
   LT_OUTPUT(frame.out[0], out, "gcd", "out");
@@ -1743,7 +2361,7 @@ TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "lcm", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 302, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 324, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
   tensor_status status = lt_invoke(&frame, "lcm");
@@ -1755,7 +2373,7 @@ TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other,
 
 TENSOR_API tensor_status tensor_lcm_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 302, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 324, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
   tensor_status status = lt_invoke(&frame, "lcm");
@@ -1764,7 +2382,7 @@ TENSOR_API tensor_status tensor_lcm_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 302, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 324, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
   LT_OUTPUT(frame.out[0], out, "lcm", "out");
@@ -1775,7 +2393,7 @@ TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "nextafter", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 303, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 325, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
   tensor_status status = lt_invoke(&frame, "nextafter");
@@ -1787,7 +2405,7 @@ TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_nextafter_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 303, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 325, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
   tensor_status status = lt_invoke(&frame, "nextafter");
@@ -1796,7 +2414,7 @@ TENSOR_API tensor_status tensor_nextafter_(tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 303, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 325, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
   LT_OUTPUT(frame.out[0], out, "nextafter", "out");
@@ -1807,7 +2425,7 @@ TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *values, tensor_t **out) {
   LT_RESULT(out, "heaviside", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 304, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 326, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
   LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
   tensor_status status = lt_invoke(&frame, "heaviside");
@@ -1819,7 +2437,7 @@ TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_heaviside_(tensor_t *self, const tensor_t *values) {
   lt_value a[2];
-  lt_frame frame = {.op = 304, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 326, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
   LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
   tensor_status status = lt_invoke(&frame, "heaviside");
@@ -1828,7 +2446,7 @@ TENSOR_API tensor_status tensor_heaviside_(tensor_t *self, const tensor_t *value
 
 TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor_t *values, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 304, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 326, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
   LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
   LT_OUTPUT(frame.out[0], out, "heaviside", "out");
@@ -1839,7 +2457,7 @@ TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ldexp", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 305, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 327, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
   tensor_status status = lt_invoke(&frame, "ldexp");
@@ -1851,7 +2469,7 @@ TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_ldexp_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 305, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 327, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
   tensor_status status = lt_invoke(&frame, "ldexp");
@@ -1860,7 +2478,7 @@ TENSOR_API tensor_status tensor_ldexp_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_ldexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 305, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 327, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
   LT_OUTPUT(frame.out[0], out, "ldexp", "out");
@@ -1872,7 +2490,7 @@ TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa,
   LT_RESULT(mantissa, "frexp", "mantissa");
   LT_RESULT(exponent, "frexp", "exponent");
   lt_value a[1];
-  lt_frame frame = {.op = 306, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 328, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frexp", "self");
   tensor_status status = lt_invoke(&frame, "frexp");
   if (status == TENSOR_OK) {
@@ -1884,7 +2502,7 @@ TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa,
 
 TENSOR_API tensor_status tensor_frexp_out(const tensor_t *self, tensor_t *mantissa, tensor_t *exponent) {
   lt_value a[1];
-  lt_frame frame = {.op = 306, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 328, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frexp", "self");
   LT_OUTPUT(frame.out[0], mantissa, "frexp", "mantissa");
   LT_OUTPUT(frame.out[1], exponent, "frexp", "exponent");
@@ -1895,7 +2513,7 @@ TENSOR_API tensor_status tensor_frexp_out(const tensor_t *self, tensor_t *mantis
 TENSOR_API tensor_status tensor_nan_to_num(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t **out) {
   LT_RESULT(out, "nan_to_num", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 307, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 329, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
   a[1].pointer = (void *)nan;
   a[2].pointer = (void *)posinf;
@@ -1909,7 +2527,7 @@ TENSOR_API tensor_status tensor_nan_to_num(const tensor_t *self, const double *n
 
 TENSOR_API tensor_status tensor_nan_to_num_(tensor_t *self, const double *nan, const double *posinf, const double *neginf) {
   lt_value a[4];
-  lt_frame frame = {.op = 307, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 329, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
   a[1].pointer = (void *)nan;
   a[2].pointer = (void *)posinf;
@@ -1920,7 +2538,7 @@ TENSOR_API tensor_status tensor_nan_to_num_(tensor_t *self, const double *nan, c
 
 TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 307, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 329, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
   a[1].pointer = (void *)nan;
   a[2].pointer = (void *)posinf;
@@ -1933,7 +2551,7 @@ TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const doubl
 TENSOR_API tensor_status tensor_deg2rad(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "deg2rad", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 308, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 330, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
   tensor_status status = lt_invoke(&frame, "deg2rad");
   if (status == TENSOR_OK) {
@@ -1944,7 +2562,7 @@ TENSOR_API tensor_status tensor_deg2rad(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_deg2rad_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 308, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 330, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
   tensor_status status = lt_invoke(&frame, "deg2rad");
   return status;
@@ -1952,7 +2570,7 @@ TENSOR_API tensor_status tensor_deg2rad_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_deg2rad_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 308, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 330, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
   LT_OUTPUT(frame.out[0], out, "deg2rad", "out");
   tensor_status status = lt_invoke(&frame, "deg2rad");
@@ -1962,7 +2580,7 @@ TENSOR_API tensor_status tensor_deg2rad_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_rad2deg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "rad2deg", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 309, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 331, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
   tensor_status status = lt_invoke(&frame, "rad2deg");
   if (status == TENSOR_OK) {
@@ -1973,7 +2591,7 @@ TENSOR_API tensor_status tensor_rad2deg(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_rad2deg_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 309, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 331, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
   tensor_status status = lt_invoke(&frame, "rad2deg");
   return status;
@@ -1981,7 +2599,7 @@ TENSOR_API tensor_status tensor_rad2deg_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 309, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 331, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
   LT_OUTPUT(frame.out[0], out, "rad2deg", "out");
   tensor_status status = lt_invoke(&frame, "rad2deg");
@@ -1991,7 +2609,7 @@ TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special_expit", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 310, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 332, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_expit", "self");
   tensor_status status = lt_invoke(&frame, "special_expit");
   if (status == TENSOR_OK) {
@@ -2002,7 +2620,7 @@ TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **o
 
 TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 310, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 332, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_expit", "self");
   LT_OUTPUT(frame.out[0], out, "special_expit", "out");
   tensor_status status = lt_invoke(&frame, "special_expit");
@@ -2012,7 +2630,7 @@ TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t
 TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special_exp2", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 311, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 333, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_exp2", "self");
   tensor_status status = lt_invoke(&frame, "special_exp2");
   if (status == TENSOR_OK) {
@@ -2023,7 +2641,7 @@ TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **ou
 
 TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 311, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 333, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_exp2", "self");
   LT_OUTPUT(frame.out[0], out, "special_exp2", "out");
   tensor_status status = lt_invoke(&frame, "special_exp2");
@@ -2033,7 +2651,7 @@ TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t 
 TENSOR_API tensor_status tensor_special_expm1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special_expm1", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 312, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 334, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_expm1", "self");
   tensor_status status = lt_invoke(&frame, "special_expm1");
   if (status == TENSOR_OK) {
@@ -2044,7 +2662,7 @@ TENSOR_API tensor_status tensor_special_expm1(const tensor_t *self, tensor_t **o
 
 TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 312, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 334, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_expm1", "self");
   LT_OUTPUT(frame.out[0], out, "special_expm1", "out");
   tensor_status status = lt_invoke(&frame, "special_expm1");
@@ -2054,7 +2672,7 @@ TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t
 TENSOR_API tensor_status tensor_special_log1p(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special_log1p", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 313, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 335, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_log1p", "self");
   tensor_status status = lt_invoke(&frame, "special_log1p");
   if (status == TENSOR_OK) {
@@ -2065,7 +2683,7 @@ TENSOR_API tensor_status tensor_special_log1p(const tensor_t *self, tensor_t **o
 
 TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 313, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 335, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_log1p", "self");
   LT_OUTPUT(frame.out[0], out, "special_log1p", "out");
   tensor_status status = lt_invoke(&frame, "special_log1p");
@@ -2075,7 +2693,7 @@ TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t
 TENSOR_API tensor_status tensor_special_erf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special_erf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 314, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 336, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_erf", "self");
   tensor_status status = lt_invoke(&frame, "special_erf");
   if (status == TENSOR_OK) {
@@ -2086,7 +2704,7 @@ TENSOR_API tensor_status tensor_special_erf(const tensor_t *self, tensor_t **out
 
 TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 314, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 336, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_erf", "self");
   LT_OUTPUT(frame.out[0], out, "special_erf", "out");
   tensor_status status = lt_invoke(&frame, "special_erf");
@@ -2096,7 +2714,7 @@ TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special_erfc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 315, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 337, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfc", "self");
   tensor_status status = lt_invoke(&frame, "special_erfc");
   if (status == TENSOR_OK) {
@@ -2107,7 +2725,7 @@ TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **ou
 
 TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 315, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 337, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfc", "self");
   LT_OUTPUT(frame.out[0], out, "special_erfc", "out");
   tensor_status status = lt_invoke(&frame, "special_erfc");
@@ -2117,7 +2735,7 @@ TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t 
 TENSOR_API tensor_status tensor_special_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special_erfinv", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 316, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 338, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfinv", "self");
   tensor_status status = lt_invoke(&frame, "special_erfinv");
   if (status == TENSOR_OK) {
@@ -2128,7 +2746,7 @@ TENSOR_API tensor_status tensor_special_erfinv(const tensor_t *self, tensor_t **
 
 TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 316, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 338, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfinv", "self");
   LT_OUTPUT(frame.out[0], out, "special_erfinv", "out");
   tensor_status status = lt_invoke(&frame, "special_erfinv");
@@ -2138,7 +2756,7 @@ TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_
 TENSOR_API tensor_status tensor_special_gammaln(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special_gammaln", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 317, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 339, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaln", "self");
   tensor_status status = lt_invoke(&frame, "special_gammaln");
   if (status == TENSOR_OK) {
@@ -2149,7 +2767,7 @@ TENSOR_API tensor_status tensor_special_gammaln(const tensor_t *self, tensor_t *
 
 TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 317, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 339, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaln", "self");
   LT_OUTPUT(frame.out[0], out, "special_gammaln", "out");
   tensor_status status = lt_invoke(&frame, "special_gammaln");
@@ -2159,7 +2777,7 @@ TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor
 TENSOR_API tensor_status tensor_special_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special_digamma", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 318, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 340, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_digamma", "self");
   tensor_status status = lt_invoke(&frame, "special_digamma");
   if (status == TENSOR_OK) {
@@ -2170,7 +2788,7 @@ TENSOR_API tensor_status tensor_special_digamma(const tensor_t *self, tensor_t *
 
 TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 318, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 340, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_digamma", "self");
   LT_OUTPUT(frame.out[0], out, "special_digamma", "out");
   tensor_status status = lt_invoke(&frame, "special_digamma");
@@ -2180,7 +2798,7 @@ TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor
 TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special_psi", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 319, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 341, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_psi", "self");
   tensor_status status = lt_invoke(&frame, "special_psi");
   if (status == TENSOR_OK) {
@@ -2191,7 +2809,7 @@ TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out
 
 TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 319, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 341, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_psi", "self");
   LT_OUTPUT(frame.out[0], out, "special_psi", "out");
   tensor_status status = lt_invoke(&frame, "special_psi");
@@ -2201,7 +2819,7 @@ TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special_i0", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 320, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 342, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_i0", "self");
   tensor_status status = lt_invoke(&frame, "special_i0");
   if (status == TENSOR_OK) {
@@ -2212,7 +2830,7 @@ TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out)
 
 TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 320, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 342, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_i0", "self");
   LT_OUTPUT(frame.out[0], out, "special_i0", "out");
   tensor_status status = lt_invoke(&frame, "special_i0");
@@ -2222,7 +2840,7 @@ TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *o
 TENSOR_API tensor_status tensor_special_sinc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special_sinc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 321, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 343, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_sinc", "self");
   tensor_status status = lt_invoke(&frame, "special_sinc");
   if (status == TENSOR_OK) {
@@ -2233,7 +2851,7 @@ TENSOR_API tensor_status tensor_special_sinc(const tensor_t *self, tensor_t **ou
 
 TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 321, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 343, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_sinc", "self");
   LT_OUTPUT(frame.out[0], out, "special_sinc", "out");
   tensor_status status = lt_invoke(&frame, "special_sinc");
@@ -2243,7 +2861,7 @@ TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t 
 TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
   LT_RESULT(out, "special_round", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 322, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 344, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_round", "self");
   a[1].i = decimals;
   tensor_status status = lt_invoke(&frame, "special_round");
@@ -2255,7 +2873,7 @@ TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t deci
 
 TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t decimals, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 322, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 344, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_round", "self");
   a[1].i = decimals;
   LT_OUTPUT(frame.out[0], out, "special_round", "out");
@@ -2266,7 +2884,7 @@ TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t 
 TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double *eps, tensor_t **out) {
   LT_RESULT(out, "special_logit", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 323, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 345, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_logit", "self");
   a[1].pointer = (void *)eps;
   tensor_status status = lt_invoke(&frame, "special_logit");
@@ -2278,7 +2896,7 @@ TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double
 
 TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const double *eps, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 323, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 345, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_logit", "self");
   a[1].pointer = (void *)eps;
   LT_OUTPUT(frame.out[0], out, "special_logit", "out");
@@ -2289,7 +2907,7 @@ TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const do
 TENSOR_API tensor_status tensor_special_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special_polygamma", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 324, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 346, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_REQUIRED(a[1], self, LT_TENSOR, "special_polygamma", "self");
   tensor_status status = lt_invoke(&frame, "special_polygamma");
@@ -2301,7 +2919,7 @@ TENSOR_API tensor_status tensor_special_polygamma(int64_t n, const tensor_t *sel
 
 TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 324, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 346, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_REQUIRED(a[1], self, LT_TENSOR, "special_polygamma", "self");
   LT_OUTPUT(frame.out[0], out, "special_polygamma", "out");
@@ -2312,7 +2930,7 @@ TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t 
 TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64_t p, tensor_t **out) {
   LT_RESULT(out, "special_multigammaln", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 325, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 347, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_multigammaln", "self");
   a[1].i = p;
   tensor_status status = lt_invoke(&frame, "special_multigammaln");
@@ -2324,7 +2942,7 @@ TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64
 
 TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, int64_t p, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 325, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 347, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_multigammaln", "self");
   a[1].i = p;
   LT_OUTPUT(frame.out[0], out, "special_multigammaln", "out");
@@ -2335,7 +2953,7 @@ TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, i
 TENSOR_API tensor_status tensor_special_gammainc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special_gammainc", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 326, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 348, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammainc", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammainc", "other");
   tensor_status status = lt_invoke(&frame, "special_gammainc");
@@ -2347,7 +2965,7 @@ TENSOR_API tensor_status tensor_special_gammainc(const tensor_t *self, const ten
 
 TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 326, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 348, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammainc", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammainc", "other");
   LT_OUTPUT(frame.out[0], out, "special_gammainc", "out");
@@ -2358,7 +2976,7 @@ TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const
 TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special_gammaincc", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 327, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 349, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaincc", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammaincc", "other");
   tensor_status status = lt_invoke(&frame, "special_gammaincc");
@@ -2370,7 +2988,7 @@ TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const te
 
 TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 327, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 349, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaincc", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammaincc", "other");
   LT_OUTPUT(frame.out[0], out, "special_gammaincc", "out");
@@ -2381,7 +2999,7 @@ TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, cons
 TENSOR_API tensor_status tensor_special_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special_xlogy", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 328, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlogy", "other");
   tensor_status status = lt_invoke(&frame, "special_xlogy");
@@ -2394,7 +3012,7 @@ TENSOR_API tensor_status tensor_special_xlogy(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_special_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "special_xlogy", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 328, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
   LT_SCALAR(other, LT_MUST, "special_xlogy", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2407,7 +3025,7 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar(const tensor_t *self, tenso
 
 TENSOR_API tensor_status tensor_special_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 328, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlogy", "other");
   LT_OUTPUT(frame.out[0], out, "special_xlogy", "out");
@@ -2417,7 +3035,7 @@ TENSOR_API tensor_status tensor_special_xlogy_out(const tensor_t *self, const te
 
 TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 328, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
   LT_SCALAR(other, LT_MUST, "special_xlogy", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2429,7 +3047,7 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, t
 TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special_xlog1py", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 329, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlog1py", "other");
   tensor_status status = lt_invoke(&frame, "special_xlog1py");
@@ -2442,7 +3060,7 @@ TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tens
 TENSOR_API tensor_status tensor_special_xlog1py_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "special_xlog1py", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 329, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
   LT_SCALAR(other, LT_MUST, "special_xlog1py", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2455,7 +3073,7 @@ TENSOR_API tensor_status tensor_special_xlog1py_scalar(const tensor_t *self, ten
 
 TENSOR_API tensor_status tensor_special_xlog1py_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 329, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlog1py", "other");
   LT_OUTPUT(frame.out[0], out, "special_xlog1py", "out");
@@ -2465,7 +3083,7 @@ TENSOR_API tensor_status tensor_special_xlog1py_out(const tensor_t *self, const 
 
 TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 329, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
   LT_SCALAR(other, LT_MUST, "special_xlog1py", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2477,7 +3095,7 @@ TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self,
 TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special_zeta", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 330, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special_zeta", "other");
   tensor_status status = lt_invoke(&frame, "special_zeta");
@@ -2490,7 +3108,7 @@ TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_
 TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "special_zeta", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 330, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
   LT_SCALAR(other, LT_MUST, "special_zeta", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2503,7 +3121,7 @@ TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor
 
 TENSOR_API tensor_status tensor_special_zeta_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 330, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 352, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special_zeta", "other");
   LT_OUTPUT(frame.out[0], out, "special_zeta", "out");
@@ -2513,7 +3131,7 @@ TENSOR_API tensor_status tensor_special_zeta_out(const tensor_t *self, const ten
 
 TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 330, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 352, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
   LT_SCALAR(other, LT_MUST, "special_zeta", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2525,7 +3143,7 @@ TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, te
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "from_data", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 331, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = data;
   LT_SPAN(size, size_len, "from_data", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "from_data", "dtype"); a[2].i = dtype;
@@ -2539,7 +3157,7 @@ TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64
 TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, void *deleter, void *context, bool read_only, tensor_t **out) {
   LT_RESULT(out, "from_blob", "out");
   lt_value a[8];
-  lt_frame frame = {.op = 332, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = data;
   a[1].i = nbytes;
   LT_ENUM(dtype, -1, 13, "from_blob", "dtype"); a[2].i = dtype;
@@ -2558,7 +3176,7 @@ TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dty
 TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
   LT_RESULT(out, "data_ptr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 333, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 355, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "data_ptr", "self");
   tensor_status status = lt_invoke(&frame, "data_ptr");
   if (status == TENSOR_OK) {
@@ -2570,7 +3188,7 @@ TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
 TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_read_only", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 334, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 356, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_read_only", "self");
   tensor_status status = lt_invoke(&frame, "is_read_only");
   if (status == TENSOR_OK) {
@@ -2582,7 +3200,7 @@ TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_storage_t **out) {
   LT_RESULT(out, "untyped_storage", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 335, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 357, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "untyped_storage", "self");
   tensor_status status = lt_invoke(&frame, "untyped_storage");
   if (status == TENSOR_OK) {
@@ -2594,7 +3212,7 @@ TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_sto
 TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device, tensor_storage_t **out) {
   LT_RESULT(out, "storage_new", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 336, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 358, .mode = LT_FUNCTION, .args = a};
   a[0].i = nbytes;
   LT_ENUM(device.type, -1, 2, "storage_new", "device"); a[1].device = device;
   tensor_status status = lt_invoke(&frame, "storage_new");
@@ -2607,318 +3225,11 @@ TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device
 TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int64_t *out) {
   LT_RESULT(out, "storage_nbytes", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 337, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 359, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_nbytes", "self");
   tensor_status status = lt_invoke(&frame, "storage_nbytes");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, void **out) {
-  LT_RESULT(out, "storage_data_ptr", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 338, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_data_ptr", "self");
-  tensor_status status = lt_invoke(&frame, "storage_data_ptr");
-  if (status == TENSOR_OK) {
-    *out = (void *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t nbytes) {
-  lt_value a[2];
-  lt_frame frame = {.op = 339, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_resize_", "self");
-  a[1].i = nbytes;
-  tensor_status status = lt_invoke(&frame, "storage_resize_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self, tensor_device *out) {
-  LT_RESULT(out, "storage_get_device", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 340, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_get_device", "self");
-  tensor_status status = lt_invoke(&frame, "storage_get_device");
-  if (status == TENSOR_OK) {
-    *out = frame.results[0].device;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, int64_t *out) {
-  LT_RESULT(out, "storage_use_count", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 341, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_use_count", "self");
-  tensor_status status = lt_invoke(&frame, "storage_use_count");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, tensor_dtype dtype, char **out) {
-  LT_RESULT(out, "storage_to_string", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 342, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_to_string", "self");
-  LT_ENUM(dtype, -1, 13, "storage_to_string", "dtype"); a[1].i = dtype;
-  tensor_status status = lt_invoke(&frame, "storage_to_string");
-  if (status == TENSOR_OK) {
-    *out = (char *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int64_t *cached, int64_t *blocks) {
-  LT_RESULT(in_use, "memory_stats", "in_use");
-  LT_RESULT(peak, "memory_stats", "peak");
-  LT_RESULT(cached, "memory_stats", "cached");
-  LT_RESULT(blocks, "memory_stats", "blocks");
-  lt_value a[1];
-  lt_frame frame = {.op = 343, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "memory_stats");
-  if (status == TENSOR_OK) {
-    *in_use = (int64_t)frame.results[0].i;
-    *peak = (int64_t)frame.results[1].i;
-    *cached = (int64_t)frame.results[2].i;
-    *blocks = (int64_t)frame.results[3].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_reset_peak_memory_stats(void) {
-  lt_value a[1];
-  lt_frame frame = {.op = 344, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "reset_peak_memory_stats");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_empty_cache(void) {
-  lt_value a[1];
-  lt_frame frame = {.op = 345, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "empty_cache");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes) {
-  lt_value a[1];
-  lt_frame frame = {.op = 346, .mode = LT_FUNCTION, .args = a};
-  a[0].i = nbytes;
-  tensor_status status = lt_invoke(&frame, "set_memory_limit");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
-  LT_RESULT(out, "view", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 347, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "view", "self");
-  LT_SPAN(size, size_len, "view", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  tensor_status status = lt_invoke(&frame, "view");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dtype, tensor_t **out) {
-  LT_RESULT(out, "view.dtype", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 348, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "view.dtype", "self");
-  LT_ENUM(dtype, -1, 13, "view.dtype", "dtype"); a[1].i = dtype;
-  tensor_status status = lt_invoke(&frame, "view.dtype");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "view_as", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 349, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "view_as", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "view_as", "other");
-  tensor_status status = lt_invoke(&frame, "view_as");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *shape, int64_t shape_len, tensor_t **out) {
-  LT_RESULT(out, "reshape", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "reshape", "self");
-  LT_SPAN(shape, shape_len, "reshape", "shape"); a[1].list.data = shape, a[1].list.length = shape_len;
-  tensor_status status = lt_invoke(&frame, "reshape");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "reshape_as", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "reshape_as", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "reshape_as", "other");
-  tensor_status status = lt_invoke(&frame, "reshape_as");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim, int64_t end_dim, tensor_t **out) {
-  LT_RESULT(out, "flatten", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "flatten", "self");
-  a[1].i = start_dim;
-  a[2].i = end_dim;
-  tensor_status status = lt_invoke(&frame, "flatten");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len, tensor_t **out) {
-  LT_RESULT(out, "unflatten", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "unflatten", "self");
-  a[1].i = dim;
-  LT_SPAN(sizes, sizes_len, "unflatten", "sizes"); a[2].list.data = sizes, a[2].list.length = sizes_len;
-  tensor_status status = lt_invoke(&frame, "unflatten");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "ravel", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "ravel", "self");
-  tensor_status status = lt_invoke(&frame, "ravel");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "t.matrix", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 355, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
-  tensor_status status = lt_invoke(&frame, "t.matrix");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 355, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
-  tensor_status status = lt_invoke(&frame, "t.matrix");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_transpose(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
-  LT_RESULT(out, "transpose", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 356, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "transpose", "self");
-  a[1].i = dim0;
-  a[2].i = dim1;
-  tensor_status status = lt_invoke(&frame, "transpose");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t dim1) {
-  lt_value a[3];
-  lt_frame frame = {.op = 356, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "transpose", "self");
-  a[1].i = dim0;
-  a[2].i = dim1;
-  tensor_status status = lt_invoke(&frame, "transpose");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, int64_t axis1, tensor_t **out) {
-  LT_RESULT(out, "swapaxes", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 357, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "swapaxes", "self");
-  a[1].i = axis0;
-  a[2].i = axis1;
-  tensor_status status = lt_invoke(&frame, "swapaxes");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t axis1) {
-  lt_value a[3];
-  lt_frame frame = {.op = 357, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "swapaxes", "self");
-  a[1].i = axis0;
-  a[2].i = axis1;
-  tensor_status status = lt_invoke(&frame, "swapaxes");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
-  LT_RESULT(out, "swapdims", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 358, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "swapdims", "self");
-  a[1].i = dim0;
-  a[2].i = dim1;
-  tensor_status status = lt_invoke(&frame, "swapdims");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t dim1) {
-  lt_value a[3];
-  lt_frame frame = {.op = 358, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "swapdims", "self");
-  a[1].i = dim0;
-  a[2].i = dim1;
-  tensor_status status = lt_invoke(&frame, "swapdims");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
-  LT_RESULT(out, "permute", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 359, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "permute", "self");
-  LT_SPAN(dims, dims_len, "permute", "dims"); a[1].list.data = dims, a[1].list.length = dims_len;
-  tensor_status status = lt_invoke(&frame, "permute");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }

@@ -1564,6 +1564,35 @@ TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bo
 TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out);
 TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out);
 
+// Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
+// `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
+
+// --------------------------------------------------------------------------------------------------------------- scans
+
+// Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_cumsum_(tensor_t *self, int64_t dim, tensor_dtype dtype);
+TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
+// Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_cumprod_(tensor_t *self, int64_t dim, tensor_dtype dtype);
+TENSOR_API tensor_status tensor_cumprod_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
+// Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_cummax_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices);
+
+// Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+TENSOR_API tensor_status tensor_cummin(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_cummin_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices);
+
+// Logarithm of the running sum of exponentials along `dim`, without overflow.
+TENSOR_API tensor_status tensor_logcumsumexp(const tensor_t *self, int64_t dim, tensor_t **out);
+TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t dim, tensor_t *out);
+
 // ------------------------------------------------------------------------------------------------------------ indexing
 
 // self[index]. Ints, slices, new axes and `...` alone give a view. Integer tensors and masks (bool or uint8, of any number of dimensions) pick
@@ -1679,6 +1708,66 @@ TENSOR_API tensor_status tensor_index_fill_scalar_(tensor_t *self, int64_t dim, 
 TENSOR_API tensor_status tensor_index_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t **out);
 TENSOR_API tensor_status tensor_index_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self);
 TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t *out);
+
+// ----------------------------------------------------------------------------------------------- sorting and searching
+
+// Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
+TENSOR_API tensor_status tensor_sort(const tensor_t *self, int64_t dim, bool descending, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_sort_out(const tensor_t *self, int64_t dim, bool descending, tensor_t *values, tensor_t *indices);
+
+// As `sort`, which is always stable.
+TENSOR_API tensor_status tensor_sort_stable(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_sort_stable_out(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t *values, tensor_t *indices);
+
+// The int64 indices that sort `self` along `dim`.
+TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool descending, tensor_t **out);
+
+// As `argsort`, which is always stable.
+TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable, int64_t dim, bool descending, tensor_t **out);
+
+// Sorts along the first dimension.
+TENSOR_API tensor_status tensor_msort(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_msort_out(const tensor_t *self, tensor_t *out);
+
+// The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
+TENSOR_API tensor_status tensor_topk(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_topk_out(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t *values, tensor_t *indices);
+
+// Of all elements, the lower median; NaN where there is one.
+TENSOR_API tensor_status tensor_median(const tensor_t *self, tensor_t **out);
+
+// Along `dim`, the lower median; NaN where there is one, and its int64 index.
+TENSOR_API tensor_status tensor_median_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_median_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
+
+// Of all elements, the lower median of what is not NaN.
+TENSOR_API tensor_status tensor_nanmedian(const tensor_t *self, tensor_t **out);
+
+// Along `dim`, the lower median of what is not NaN, and its int64 index.
+TENSOR_API tensor_status tensor_nanmedian_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_nanmedian_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
+
+// The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
+TENSOR_API tensor_status tensor_kthvalue(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_kthvalue_out(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
+
+// The most frequent element along `dim`, the smallest of several, and the int64 index of its last occurrence.
+TENSOR_API tensor_status tensor_mode(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_mode_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
+
+// The position in `sorted_sequence`, sorted along its last dimension, before which each element of `self` could be inserted; after equal elements
+// with `right` or `side` 'right'. The sequence is 1-D or agrees with `self` in all dimensions but the last. `sorter` holds the order of a
+// sequence that is not sorted. Gives int64, int32 with `out_int32`.
+TENSOR_API tensor_status tensor_searchsorted(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out);
+TENSOR_API tensor_status tensor_searchsorted_scalar(const tensor_t *sorted_sequence, tensor_scalar self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out);
+TENSOR_API tensor_status tensor_searchsorted_out(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t *out);
+TENSOR_API tensor_status tensor_searchsorted_scalar_out(const tensor_t *sorted_sequence, tensor_scalar self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t *out);
+
+// The index of the bucket between sorted `boundaries` (1-D) that each element of `self` belongs to, as `searchsorted` gives it.
+TENSOR_API tensor_status tensor_bucketize(const tensor_t *self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t **out);
+TENSOR_API tensor_status tensor_bucketize_scalar(tensor_scalar self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t **out);
+TENSOR_API tensor_status tensor_bucketize_out(const tensor_t *self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t *out);
+TENSOR_API tensor_status tensor_bucketize_scalar_out(tensor_scalar self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t *out);
 
 // ----------------------------------------------------------------------------------------------------- matrix products
 
@@ -1854,6 +1943,16 @@ TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_
 TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
 TENSOR_API tensor_status tensor_special_zeta_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// -------------------------------------------------------------------------------------------- neural network functions
+
+// e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+TENSOR_API tensor_status tensor_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
+// Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
 
 // ------------------------------------------------------------------------------------------------- storages and memory
 

@@ -1594,6 +1594,111 @@ export class Tensor extends Handle {
    */
   relu_(): this;
   /**
+   * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+   */
+  cumsum(dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  /**
+   * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+   */
+  cumsum_(dim: Int, options?: { dtype?: DType | null }): this;
+  /**
+   * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+   */
+  cumprod(dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  /**
+   * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+   */
+  cumprod_(dim: Int, options?: { dtype?: DType | null }): this;
+  /**
+   * Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+   */
+  cummax(dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+   */
+  cummin(dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * Logarithm of the running sum of exponentials along `dim`, without overflow.
+   */
+  logcumsumexp(dim: Int, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
+   * `keepdim` keeps reduced dimensions with size 1.
+   */
+  logsumexp(dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  logsumexp(dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+   */
+  softmax(dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  softmax(dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+   */
+  logSoftmax(dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  logSoftmax(dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
+   */
+  sort(options?: { dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  sort(dim: Int, options?: { descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  sort(dim: Int, descending: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * As `sort`, which is always stable.
+   */
+  sort(options: { stable: boolean | null; dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * The int64 indices that sort `self` along `dim`.
+   */
+  argsort(options?: { dim?: Int; descending?: boolean }): Tensor;
+  argsort(dim: Int, options?: { descending?: boolean }): Tensor;
+  argsort(dim: Int, descending: boolean): Tensor;
+  /**
+   * As `argsort`, which is always stable.
+   */
+  argsort(options: { stable: boolean; dim?: Int; descending?: boolean }): Tensor;
+  /**
+   * Sorts along the first dimension.
+   */
+  msort(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
+   */
+  topk(k: Int, options?: { dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  topk(k: Int, dim: Int, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  topk(k: Int, dim: Int, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  topk(k: Int, dim: Int, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * Of all elements, the lower median; NaN where there is one.
+   */
+  median(): Tensor;
+  /**
+   * Along `dim`, the lower median; NaN where there is one, and its int64 index.
+   */
+  median(dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  median(dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * Of all elements, the lower median of what is not NaN.
+   */
+  nanmedian(): Tensor;
+  /**
+   * Along `dim`, the lower median of what is not NaN, and its int64 index.
+   */
+  nanmedian(dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  nanmedian(dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
+   */
+  kthvalue(k: Int, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  kthvalue(k: Int, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  kthvalue(k: Int, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * The most frequent element along `dim`, the smallest of several, and the int64 index of its last occurrence.
+   */
+  mode(options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  mode(dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  mode(dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
    * The error function of every element. Integers and bool count as the default dtype.
    */
   erf(options?: { out?: Tensor | null }): Tensor;
@@ -4008,6 +4113,201 @@ export function where(condition: Tensor, input: Tensor | Scalar, other: Tensor |
 /** where, off the event loop. */
 export function whereAsync(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
 export function whereAsync(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+ */
+export function cumsum(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function cumsum(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+/** cumsum, off the event loop. */
+export function cumsumAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function cumsumAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+ */
+export function cumprod(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function cumprod(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+/** cumprod, off the event loop. */
+export function cumprodAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function cumprodAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+ */
+export function cummax(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function cummax(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** cummax, off the event loop. */
+export function cummaxAsync(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function cummaxAsync(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+ */
+export function cummin(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function cummin(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** cummin, off the event loop. */
+export function cumminAsync(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function cumminAsync(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * Logarithm of the running sum of exponentials along `dim`, without overflow.
+ */
+export function logcumsumexp(input: Tensor, options: { dim: Int; out?: Tensor | null }): Tensor;
+export function logcumsumexp(input: Tensor, dim: Int, options?: { out?: Tensor | null }): Tensor;
+/** logcumsumexp, off the event loop. */
+export function logcumsumexpAsync(input: Tensor, options: { dim: Int; out?: Tensor | null }): Promise<Tensor>;
+export function logcumsumexpAsync(input: Tensor, dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
+ * `keepdim` keeps reduced dimensions with size 1.
+ */
+export function logsumexp(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function logsumexp(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function logsumexp(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+/** logsumexp, off the event loop. */
+export function logsumexpAsync(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function logsumexpAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function logsumexpAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+ */
+export function softmax(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function softmax(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function softmax(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+/** softmax, off the event loop. */
+export function softmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function softmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function softmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+ */
+export function logSoftmax(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function logSoftmax(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function logSoftmax(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+/** logSoftmax, off the event loop. */
+export function logSoftmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function logSoftmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function logSoftmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
+ */
+export function sort(input: Tensor, options?: { dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function sort(input: Tensor, dim: Int, options?: { descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function sort(input: Tensor, dim: Int, descending: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/**
+ * As `sort`, which is always stable.
+ */
+export function sort(input: Tensor, options: { stable: boolean | null; dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** sort, off the event loop. */
+export function sortAsync(input: Tensor, options?: { dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function sortAsync(input: Tensor, dim: Int, options?: { descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function sortAsync(input: Tensor, dim: Int, descending: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/** sort, off the event loop. */
+export function sortAsync(input: Tensor, options: { stable: boolean | null; dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * The int64 indices that sort `self` along `dim`.
+ */
+export function argsort(input: Tensor, options?: { dim?: Int; descending?: boolean }): Tensor;
+export function argsort(input: Tensor, dim: Int, options?: { descending?: boolean }): Tensor;
+export function argsort(input: Tensor, dim: Int, descending: boolean): Tensor;
+/**
+ * As `argsort`, which is always stable.
+ */
+export function argsort(input: Tensor, options: { stable: boolean; dim?: Int; descending?: boolean }): Tensor;
+/** argsort, off the event loop. */
+export function argsortAsync(input: Tensor, options?: { dim?: Int; descending?: boolean }): Promise<Tensor>;
+export function argsortAsync(input: Tensor, dim: Int, options?: { descending?: boolean }): Promise<Tensor>;
+export function argsortAsync(input: Tensor, dim: Int, descending: boolean): Promise<Tensor>;
+/** argsort, off the event loop. */
+export function argsortAsync(input: Tensor, options: { stable: boolean; dim?: Int; descending?: boolean }): Promise<Tensor>;
+/**
+ * Sorts along the first dimension.
+ */
+export function msort(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** msort, off the event loop. */
+export function msortAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
+ */
+export function topk(input: Tensor, options: { k: Int; dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function topk(input: Tensor, k: Int, options?: { dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function topk(input: Tensor, k: Int, dim: Int, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function topk(input: Tensor, k: Int, dim: Int, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function topk(input: Tensor, k: Int, dim: Int, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** topk, off the event loop. */
+export function topkAsync(input: Tensor, options: { k: Int; dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, options?: { dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, dim: Int, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, dim: Int, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, dim: Int, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * Of all elements, the lower median; NaN where there is one.
+ */
+export function median(input: Tensor): Tensor;
+/**
+ * Along `dim`, the lower median; NaN where there is one, and its int64 index.
+ */
+export function median(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function median(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function median(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** median, off the event loop. */
+export function medianAsync(input: Tensor): Promise<Tensor>;
+/** median, off the event loop. */
+export function medianAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function medianAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function medianAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * Of all elements, the lower median of what is not NaN.
+ */
+export function nanmedian(input: Tensor): Tensor;
+/**
+ * Along `dim`, the lower median of what is not NaN, and its int64 index.
+ */
+export function nanmedian(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function nanmedian(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function nanmedian(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** nanmedian, off the event loop. */
+export function nanmedianAsync(input: Tensor): Promise<Tensor>;
+/** nanmedian, off the event loop. */
+export function nanmedianAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function nanmedianAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function nanmedianAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
+ */
+export function kthvalue(input: Tensor, options: { k: Int; dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function kthvalue(input: Tensor, k: Int, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function kthvalue(input: Tensor, k: Int, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function kthvalue(input: Tensor, k: Int, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** kthvalue, off the event loop. */
+export function kthvalueAsync(input: Tensor, options: { k: Int; dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function kthvalueAsync(input: Tensor, k: Int, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function kthvalueAsync(input: Tensor, k: Int, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function kthvalueAsync(input: Tensor, k: Int, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * The most frequent element along `dim`, the smallest of several, and the int64 index of its last occurrence.
+ */
+export function mode(input: Tensor, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function mode(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function mode(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** mode, off the event loop. */
+export function modeAsync(input: Tensor, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function modeAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function modeAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * The position in `sorted_sequence`, sorted along its last dimension, before which each element of `self` could be inserted; after equal elements
+ * with `right` or `side` 'right'. The sequence is 1-D or agrees with `self` in all dimensions but the last. `sorter` holds the order of a
+ * sequence that is not sorted. Gives int64, int32 with `out_int32`.
+ */
+export function searchsorted(sortedSequence: Tensor, options: { input: Tensor | Scalar; outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor | null }): Tensor;
+export function searchsorted(sortedSequence: Tensor, input: Tensor | Scalar, options?: { outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor | null }): Tensor;
+/** searchsorted, off the event loop. */
+export function searchsortedAsync(sortedSequence: Tensor, options: { input: Tensor | Scalar; outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
+export function searchsortedAsync(sortedSequence: Tensor, input: Tensor | Scalar, options?: { outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The index of the bucket between sorted `boundaries` (1-D) that each element of `self` belongs to, as `searchsorted` gives it.
+ */
+export function bucketize(input: Tensor | Scalar, options: { boundaries: Tensor; outInt32?: boolean; right?: boolean; out?: Tensor | null }): Tensor;
+export function bucketize(input: Tensor | Scalar, boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean; out?: Tensor | null }): Tensor;
+/** bucketize, off the event loop. */
+export function bucketizeAsync(input: Tensor | Scalar, options: { boundaries: Tensor; outInt32?: boolean; right?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function bucketizeAsync(input: Tensor | Scalar, boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean; out?: Tensor | null }): Promise<Tensor>;
 /**
  * The error function of every element. Integers and bool count as the default dtype.
  */

@@ -61,6 +61,8 @@ const lt_argmax = lt.argmax;
 const lt_argmaxAsync = lt.argmaxAsync;
 const lt_argmin = lt.argmin;
 const lt_argminAsync = lt.argminAsync;
+const lt_argsort = lt.argsort;
+const lt_argsortAsync = lt.argsortAsync;
 const lt_argwhere = lt.argwhere;
 const lt_argwhereAsync = lt.argwhereAsync;
 const lt_asStrided = lt.asStrided;
@@ -98,6 +100,8 @@ const lt_bmmAsync = lt.bmmAsync;
 const lt_bool = lt.bool;
 const lt_broadcastTo = lt.broadcastTo;
 const lt_broadcastToAsync = lt.broadcastToAsync;
+const lt_bucketize = lt.bucketize;
+const lt_bucketizeAsync = lt.bucketizeAsync;
 const lt_canCast = lt.canCast;
 const lt_ceil = lt.ceil;
 const lt_ceilAsync = lt.ceilAsync;
@@ -134,6 +138,14 @@ const lt_coshAsync = lt.coshAsync;
 const lt_countNonzero = lt.countNonzero;
 const lt_countNonzeroAsync = lt.countNonzeroAsync;
 const lt_cpuTier = lt.cpuTier;
+const lt_cummax = lt.cummax;
+const lt_cummaxAsync = lt.cummaxAsync;
+const lt_cummin = lt.cummin;
+const lt_cumminAsync = lt.cumminAsync;
+const lt_cumprod = lt.cumprod;
+const lt_cumprodAsync = lt.cumprodAsync;
+const lt_cumsum = lt.cumsum;
+const lt_cumsumAsync = lt.cumsumAsync;
 const lt_defaultGenerator = lt.defaultGenerator;
 const lt_deg2rad = lt.deg2rad;
 const lt_deg2radAsync = lt.deg2radAsync;
@@ -276,6 +288,8 @@ const lt_isposinf = lt.isposinf;
 const lt_isposinfAsync = lt.isposinfAsync;
 const lt_isreal = lt.isreal;
 const lt_isrealAsync = lt.isrealAsync;
+const lt_kthvalue = lt.kthvalue;
+const lt_kthvalueAsync = lt.kthvalueAsync;
 const lt_lcm = lt.lcm;
 const lt_lcmAsync = lt.lcmAsync;
 const lt_ldexp = lt.ldexp;
@@ -301,10 +315,14 @@ const lt_log1pAsync = lt.log1pAsync;
 const lt_log2 = lt.log2;
 const lt_log2Async = lt.log2Async;
 const lt_logAsync = lt.logAsync;
+const lt_logSoftmax = lt.logSoftmax;
+const lt_logSoftmaxAsync = lt.logSoftmaxAsync;
 const lt_logaddexp = lt.logaddexp;
 const lt_logaddexp2 = lt.logaddexp2;
 const lt_logaddexp2Async = lt.logaddexp2Async;
 const lt_logaddexpAsync = lt.logaddexpAsync;
+const lt_logcumsumexp = lt.logcumsumexp;
+const lt_logcumsumexpAsync = lt.logcumsumexpAsync;
 const lt_logicalAnd = lt.logicalAnd;
 const lt_logicalAndAsync = lt.logicalAndAsync;
 const lt_logicalNot = lt.logicalNot;
@@ -317,6 +335,8 @@ const lt_logit = lt.logit;
 const lt_logitAsync = lt.logitAsync;
 const lt_logspace = lt.logspace;
 const lt_logspaceAsync = lt.logspaceAsync;
+const lt_logsumexp = lt.logsumexp;
+const lt_logsumexpAsync = lt.logsumexpAsync;
 const lt_lt = lt.lt;
 const lt_ltAsync = lt.ltAsync;
 const lt_manualSeed = lt.manualSeed;
@@ -334,6 +354,8 @@ const lt_maximum = lt.maximum;
 const lt_maximumAsync = lt.maximumAsync;
 const lt_mean = lt.mean;
 const lt_meanAsync = lt.meanAsync;
+const lt_median = lt.median;
+const lt_medianAsync = lt.medianAsync;
 const lt_memoryStats = lt.memoryStats;
 const lt_min = lt.min;
 const lt_minAsync = lt.minAsync;
@@ -341,10 +363,14 @@ const lt_minimum = lt.minimum;
 const lt_minimumAsync = lt.minimumAsync;
 const lt_mm = lt.mm;
 const lt_mmAsync = lt.mmAsync;
+const lt_mode = lt.mode;
+const lt_modeAsync = lt.modeAsync;
 const lt_moveaxis = lt.moveaxis;
 const lt_moveaxisAsync = lt.moveaxisAsync;
 const lt_movedim = lt.movedim;
 const lt_movedimAsync = lt.movedimAsync;
+const lt_msort = lt.msort;
+const lt_msortAsync = lt.msortAsync;
 const lt_mul = lt.mul;
 const lt_mulAsync = lt.mulAsync;
 const lt_multinomial = lt.multinomial;
@@ -359,6 +385,8 @@ const lt_nanToNum = lt.nanToNum;
 const lt_nanToNumAsync = lt.nanToNumAsync;
 const lt_nanmean = lt.nanmean;
 const lt_nanmeanAsync = lt.nanmeanAsync;
+const lt_nanmedian = lt.nanmedian;
+const lt_nanmedianAsync = lt.nanmedianAsync;
 const lt_nansum = lt.nansum;
 const lt_nansumAsync = lt.nansumAsync;
 const lt_narrow = lt.narrow;
@@ -459,6 +487,8 @@ const lt_scatterAsync = lt.scatterAsync;
 const lt_scatterReduce = lt.scatterReduce;
 const lt_scatterReduceAsync = lt.scatterReduceAsync;
 const lt_scope = lt.scope;
+const lt_searchsorted = lt.searchsorted;
+const lt_searchsortedAsync = lt.searchsortedAsync;
 const lt_select = lt.select;
 const lt_selectAsync = lt.selectAsync;
 const lt_setDefaultDevice = lt.setDefaultDevice;
@@ -481,6 +511,10 @@ const lt_sinh = lt.sinh;
 const lt_sinhAsync = lt.sinhAsync;
 const lt_slice = lt.slice;
 const lt_sliceAsync = lt.sliceAsync;
+const lt_softmax = lt.softmax;
+const lt_softmaxAsync = lt.softmaxAsync;
+const lt_sort = lt.sort;
+const lt_sortAsync = lt.sortAsync;
 const lt_specialDigamma = lt.specialDigamma;
 const lt_specialDigammaAsync = lt.specialDigammaAsync;
 const lt_specialErf = lt.specialErf;
@@ -565,6 +599,8 @@ const lt_tensorSplitAsync = lt.tensorSplitAsync;
 const lt_tensordot = lt.tensordot;
 const lt_tensordotAsync = lt.tensordotAsync;
 const lt_toString = lt.toString;
+const lt_topk = lt.topk;
+const lt_topkAsync = lt.topkAsync;
 const lt_transpose = lt.transpose;
 const lt_transposeAsync = lt.transposeAsync;
 const lt_trilIndices = lt.trilIndices;
@@ -666,6 +702,8 @@ export {
   lt_argmaxAsync as argmaxAsync,
   lt_argmin as argmin,
   lt_argminAsync as argminAsync,
+  lt_argsort as argsort,
+  lt_argsortAsync as argsortAsync,
   lt_argwhere as argwhere,
   lt_argwhereAsync as argwhereAsync,
   lt_asStrided as asStrided,
@@ -703,6 +741,8 @@ export {
   lt_bool as bool,
   lt_broadcastTo as broadcastTo,
   lt_broadcastToAsync as broadcastToAsync,
+  lt_bucketize as bucketize,
+  lt_bucketizeAsync as bucketizeAsync,
   lt_canCast as canCast,
   lt_ceil as ceil,
   lt_ceilAsync as ceilAsync,
@@ -739,6 +779,14 @@ export {
   lt_countNonzero as countNonzero,
   lt_countNonzeroAsync as countNonzeroAsync,
   lt_cpuTier as cpuTier,
+  lt_cummax as cummax,
+  lt_cummaxAsync as cummaxAsync,
+  lt_cummin as cummin,
+  lt_cumminAsync as cumminAsync,
+  lt_cumprod as cumprod,
+  lt_cumprodAsync as cumprodAsync,
+  lt_cumsum as cumsum,
+  lt_cumsumAsync as cumsumAsync,
   lt_defaultGenerator as defaultGenerator,
   lt_deg2rad as deg2rad,
   lt_deg2radAsync as deg2radAsync,
@@ -881,6 +929,8 @@ export {
   lt_isposinfAsync as isposinfAsync,
   lt_isreal as isreal,
   lt_isrealAsync as isrealAsync,
+  lt_kthvalue as kthvalue,
+  lt_kthvalueAsync as kthvalueAsync,
   lt_lcm as lcm,
   lt_lcmAsync as lcmAsync,
   lt_ldexp as ldexp,
@@ -906,10 +956,14 @@ export {
   lt_log2 as log2,
   lt_log2Async as log2Async,
   lt_logAsync as logAsync,
+  lt_logSoftmax as logSoftmax,
+  lt_logSoftmaxAsync as logSoftmaxAsync,
   lt_logaddexp as logaddexp,
   lt_logaddexp2 as logaddexp2,
   lt_logaddexp2Async as logaddexp2Async,
   lt_logaddexpAsync as logaddexpAsync,
+  lt_logcumsumexp as logcumsumexp,
+  lt_logcumsumexpAsync as logcumsumexpAsync,
   lt_logicalAnd as logicalAnd,
   lt_logicalAndAsync as logicalAndAsync,
   lt_logicalNot as logicalNot,
@@ -922,6 +976,8 @@ export {
   lt_logitAsync as logitAsync,
   lt_logspace as logspace,
   lt_logspaceAsync as logspaceAsync,
+  lt_logsumexp as logsumexp,
+  lt_logsumexpAsync as logsumexpAsync,
   lt_lt as lt,
   lt_ltAsync as ltAsync,
   lt_manualSeed as manualSeed,
@@ -939,6 +995,8 @@ export {
   lt_maximumAsync as maximumAsync,
   lt_mean as mean,
   lt_meanAsync as meanAsync,
+  lt_median as median,
+  lt_medianAsync as medianAsync,
   lt_memoryStats as memoryStats,
   lt_min as min,
   lt_minAsync as minAsync,
@@ -946,10 +1004,14 @@ export {
   lt_minimumAsync as minimumAsync,
   lt_mm as mm,
   lt_mmAsync as mmAsync,
+  lt_mode as mode,
+  lt_modeAsync as modeAsync,
   lt_moveaxis as moveaxis,
   lt_moveaxisAsync as moveaxisAsync,
   lt_movedim as movedim,
   lt_movedimAsync as movedimAsync,
+  lt_msort as msort,
+  lt_msortAsync as msortAsync,
   lt_mul as mul,
   lt_mulAsync as mulAsync,
   lt_multinomial as multinomial,
@@ -964,6 +1026,8 @@ export {
   lt_nanToNumAsync as nanToNumAsync,
   lt_nanmean as nanmean,
   lt_nanmeanAsync as nanmeanAsync,
+  lt_nanmedian as nanmedian,
+  lt_nanmedianAsync as nanmedianAsync,
   lt_nansum as nansum,
   lt_nansumAsync as nansumAsync,
   lt_narrow as narrow,
@@ -1064,6 +1128,8 @@ export {
   lt_scatterReduce as scatterReduce,
   lt_scatterReduceAsync as scatterReduceAsync,
   lt_scope as scope,
+  lt_searchsorted as searchsorted,
+  lt_searchsortedAsync as searchsortedAsync,
   lt_select as select,
   lt_selectAsync as selectAsync,
   lt_setDefaultDevice as setDefaultDevice,
@@ -1086,6 +1152,10 @@ export {
   lt_sinhAsync as sinhAsync,
   lt_slice as slice,
   lt_sliceAsync as sliceAsync,
+  lt_softmax as softmax,
+  lt_softmaxAsync as softmaxAsync,
+  lt_sort as sort,
+  lt_sortAsync as sortAsync,
   lt_specialDigamma as specialDigamma,
   lt_specialDigammaAsync as specialDigammaAsync,
   lt_specialErf as specialErf,
@@ -1170,6 +1240,8 @@ export {
   lt_tensordot as tensordot,
   lt_tensordotAsync as tensordotAsync,
   lt_toString as toString,
+  lt_topk as topk,
+  lt_topkAsync as topkAsync,
   lt_transpose as transpose,
   lt_transposeAsync as transposeAsync,
   lt_trilIndices as trilIndices,

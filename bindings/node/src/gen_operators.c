@@ -3848,6 +3848,313 @@ static const lt_operator overloads_where[] = {
     {"where", arguments_where, results_where, 3, 3, 1, 2, {{call_where, call_where_scalar}, {NULL, NULL}, {call_where_out, call_where_scalar_out}}},
 };
 
+static tensor_status call_cumsum(const lt_value *a, lt_value *r) { return tensor_cumsum(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static tensor_status call_cumsum_(const lt_value *a, lt_value *r) { (void)r; return tensor_cumsum_(a[0].tensor, a[1].i, (tensor_dtype)a[2].i); }
+static tensor_status call_cumsum_out(const lt_value *a, lt_value *r) { return tensor_cumsum_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
+static const lt_argument arguments_cumsum[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_cumsum[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cumsum[] = {
+    {"cumsum", arguments_cumsum, results_cumsum, 3, 2, 1, -1, {{call_cumsum, NULL}, {call_cumsum_, NULL}, {call_cumsum_out, NULL}}},
+};
+
+static tensor_status call_cumprod(const lt_value *a, lt_value *r) { return tensor_cumprod(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static tensor_status call_cumprod_(const lt_value *a, lt_value *r) { (void)r; return tensor_cumprod_(a[0].tensor, a[1].i, (tensor_dtype)a[2].i); }
+static tensor_status call_cumprod_out(const lt_value *a, lt_value *r) { return tensor_cumprod_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
+static const lt_argument arguments_cumprod[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_cumprod[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cumprod[] = {
+    {"cumprod", arguments_cumprod, results_cumprod, 3, 2, 1, -1, {{call_cumprod, NULL}, {call_cumprod_, NULL}, {call_cumprod_out, NULL}}},
+};
+
+static tensor_status call_cummax(const lt_value *a, lt_value *r) { return tensor_cummax(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_cummax_out(const lt_value *a, lt_value *r) { return tensor_cummax_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_cummax[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+};
+static const lt_argument results_cummax[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cummax[] = {
+    {"cummax", arguments_cummax, results_cummax, 2, 2, 2, -1, {{call_cummax, NULL}, {NULL, NULL}, {call_cummax_out, NULL}}},
+};
+
+static tensor_status call_cummin(const lt_value *a, lt_value *r) { return tensor_cummin(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_cummin_out(const lt_value *a, lt_value *r) { return tensor_cummin_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_cummin[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+};
+static const lt_argument results_cummin[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cummin[] = {
+    {"cummin", arguments_cummin, results_cummin, 2, 2, 2, -1, {{call_cummin, NULL}, {NULL, NULL}, {call_cummin_out, NULL}}},
+};
+
+static tensor_status call_logcumsumexp(const lt_value *a, lt_value *r) { return tensor_logcumsumexp(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_logcumsumexp_out(const lt_value *a, lt_value *r) { return tensor_logcumsumexp_out(a[0].tensor, a[1].i, r[0].tensor); }
+static const lt_argument arguments_logcumsumexp[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+};
+static const lt_argument results_logcumsumexp[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_logcumsumexp[] = {
+    {"logcumsumexp", arguments_logcumsumexp, results_logcumsumexp, 2, 2, 1, -1, {{call_logcumsumexp, NULL}, {NULL, NULL}, {call_logcumsumexp_out, NULL}}},
+};
+
+static tensor_status call_logsumexp(const lt_value *a, lt_value *r) { return tensor_logsumexp(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
+static tensor_status call_logsumexp_out(const lt_value *a, lt_value *r) { return tensor_logsumexp_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, r[0].tensor); }
+static const lt_argument arguments_logsumexp[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_logsumexp[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_logsumexp[] = {
+    {"logsumexp", arguments_logsumexp, results_logsumexp, 3, 3, 1, -1, {{call_logsumexp, NULL}, {NULL, NULL}, {call_logsumexp_out, NULL}}},
+};
+
+static tensor_status call_softmax(const lt_value *a, lt_value *r) { return tensor_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static tensor_status call_softmax_out(const lt_value *a, lt_value *r) { return tensor_softmax_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
+static const lt_argument arguments_softmax[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_softmax[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_softmax[] = {
+    {"softmax", arguments_softmax, results_softmax, 3, 3, 1, -1, {{call_softmax, NULL}, {NULL, NULL}, {call_softmax_out, NULL}}},
+};
+
+static tensor_status call_log_softmax(const lt_value *a, lt_value *r) { return tensor_log_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static tensor_status call_log_softmax_out(const lt_value *a, lt_value *r) { return tensor_log_softmax_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
+static const lt_argument arguments_log_softmax[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_log_softmax[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_log_softmax[] = {
+    {"logSoftmax", arguments_log_softmax, results_log_softmax, 3, 3, 1, -1, {{call_log_softmax, NULL}, {NULL, NULL}, {call_log_softmax_out, NULL}}},
+};
+
+static tensor_status call_sort(const lt_value *a, lt_value *r) { return tensor_sort(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_sort_out(const lt_value *a, lt_value *r) { return tensor_sort_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_sort[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"descending", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_sort[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_sort_stable(const lt_value *a, lt_value *r) { return tensor_sort_stable(a[0].tensor, (int32_t)a[1].i, a[2].i, a[3].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_sort_stable_out(const lt_value *a, lt_value *r) { return tensor_sort_stable_out(a[0].tensor, (int32_t)a[1].i, a[2].i, a[3].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_sort_stable[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"stable", LT_BOOL, LT_IS_OPTIONAL | LT_IS_KEYWORD, {0}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"descending", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_sort_stable[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sort[] = {
+    {"sort", arguments_sort, results_sort, 3, 3, 2, -1, {{call_sort, NULL}, {NULL, NULL}, {call_sort_out, NULL}}},
+    {"sort", arguments_sort_stable, results_sort_stable, 4, 1, 2, -1, {{call_sort_stable, NULL}, {NULL, NULL}, {call_sort_stable_out, NULL}}},
+};
+
+static tensor_status call_argsort(const lt_value *a, lt_value *r) { return tensor_argsort(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_argsort[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"descending", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_argsort[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_argsort_stable(const lt_value *a, lt_value *r) { return tensor_argsort_stable(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_argsort_stable[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"stable", LT_BOOL, LT_IS_KEYWORD, {0}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"descending", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_argsort_stable[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_argsort[] = {
+    {"argsort", arguments_argsort, results_argsort, 3, 3, 1, -1, {{call_argsort, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"argsort", arguments_argsort_stable, results_argsort_stable, 4, 1, 1, -1, {{call_argsort_stable, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_msort(const lt_value *a, lt_value *r) { return tensor_msort(a[0].tensor, &r[0].tensor); }
+static tensor_status call_msort_out(const lt_value *a, lt_value *r) { return tensor_msort_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_msort[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_msort[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_msort[] = {
+    {"msort", arguments_msort, results_msort, 1, 1, 1, -1, {{call_msort, NULL}, {NULL, NULL}, {call_msort_out, NULL}}},
+};
+
+static tensor_status call_topk(const lt_value *a, lt_value *r) { return tensor_topk(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_topk_out(const lt_value *a, lt_value *r) { return tensor_topk_out(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_topk[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"k", LT_INT, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"largest", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"sorted", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_topk[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_topk[] = {
+    {"topk", arguments_topk, results_topk, 5, 5, 2, -1, {{call_topk, NULL}, {NULL, NULL}, {call_topk_out, NULL}}},
+};
+
+static tensor_status call_median(const lt_value *a, lt_value *r) { return tensor_median(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_median[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_median[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_median_dim(const lt_value *a, lt_value *r) { return tensor_median_dim(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_median_dim_out(const lt_value *a, lt_value *r) { return tensor_median_dim_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_median_dim[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_median_dim[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_median[] = {
+    {"median", arguments_median, results_median, 1, 1, 1, -1, {{call_median, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"median", arguments_median_dim, results_median_dim, 3, 3, 2, -1, {{call_median_dim, NULL}, {NULL, NULL}, {call_median_dim_out, NULL}}},
+};
+
+static tensor_status call_nanmedian(const lt_value *a, lt_value *r) { return tensor_nanmedian(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_nanmedian[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_nanmedian[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_nanmedian_dim(const lt_value *a, lt_value *r) { return tensor_nanmedian_dim(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_nanmedian_dim_out(const lt_value *a, lt_value *r) { return tensor_nanmedian_dim_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_nanmedian_dim[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_nanmedian_dim[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_nanmedian[] = {
+    {"nanmedian", arguments_nanmedian, results_nanmedian, 1, 1, 1, -1, {{call_nanmedian, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"nanmedian", arguments_nanmedian_dim, results_nanmedian_dim, 3, 3, 2, -1, {{call_nanmedian_dim, NULL}, {NULL, NULL}, {call_nanmedian_dim_out, NULL}}},
+};
+
+static tensor_status call_kthvalue(const lt_value *a, lt_value *r) { return tensor_kthvalue(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_kthvalue_out(const lt_value *a, lt_value *r) { return tensor_kthvalue_out(a[0].tensor, a[1].i, a[2].i, a[3].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_kthvalue[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"k", LT_INT, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_kthvalue[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_kthvalue[] = {
+    {"kthvalue", arguments_kthvalue, results_kthvalue, 4, 4, 2, -1, {{call_kthvalue, NULL}, {NULL, NULL}, {call_kthvalue_out, NULL}}},
+};
+
+static tensor_status call_mode(const lt_value *a, lt_value *r) { return tensor_mode(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_mode_out(const lt_value *a, lt_value *r) { return tensor_mode_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_mode[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_mode[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_mode[] = {
+    {"mode", arguments_mode, results_mode, 3, 3, 2, -1, {{call_mode, NULL}, {NULL, NULL}, {call_mode_out, NULL}}},
+};
+
+static tensor_status call_searchsorted(const lt_value *a, lt_value *r) { return tensor_searchsorted(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].text, a[5].tensor, &r[0].tensor); }
+static tensor_status call_searchsorted_scalar(const lt_value *a, lt_value *r) { return tensor_searchsorted_scalar(a[0].tensor, a[1].scalar, a[2].i, a[3].i, a[4].text, a[5].tensor, &r[0].tensor); }
+static tensor_status call_searchsorted_out(const lt_value *a, lt_value *r) { return tensor_searchsorted_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].text, a[5].tensor, r[0].tensor); }
+static tensor_status call_searchsorted_scalar_out(const lt_value *a, lt_value *r) { return tensor_searchsorted_scalar_out(a[0].tensor, a[1].scalar, a[2].i, a[3].i, a[4].text, a[5].tensor, r[0].tensor); }
+static const lt_argument arguments_searchsorted[] = {
+    {"sortedSequence", LT_TENSOR, 0, {0}},
+    {"input", LT_OPERAND, 0, {0}},
+    {"outInt32", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"right", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"side", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"sorter", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_searchsorted[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_searchsorted[] = {
+    {"searchsorted", arguments_searchsorted, results_searchsorted, 6, 2, 1, 1, {{call_searchsorted, call_searchsorted_scalar}, {NULL, NULL}, {call_searchsorted_out, call_searchsorted_scalar_out}}},
+};
+
+static tensor_status call_bucketize(const lt_value *a, lt_value *r) { return tensor_bucketize(a[0].tensor, a[1].tensor, a[2].i, a[3].i, &r[0].tensor); }
+static tensor_status call_bucketize_scalar(const lt_value *a, lt_value *r) { return tensor_bucketize_scalar(a[0].scalar, a[1].tensor, a[2].i, a[3].i, &r[0].tensor); }
+static tensor_status call_bucketize_out(const lt_value *a, lt_value *r) { return tensor_bucketize_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, r[0].tensor); }
+static tensor_status call_bucketize_scalar_out(const lt_value *a, lt_value *r) { return tensor_bucketize_scalar_out(a[0].scalar, a[1].tensor, a[2].i, a[3].i, r[0].tensor); }
+static const lt_argument arguments_bucketize[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"boundaries", LT_TENSOR, 0, {0}},
+    {"outInt32", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"right", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_bucketize[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_bucketize[] = {
+    {"bucketize", arguments_bucketize, results_bucketize, 4, 2, 1, 0, {{call_bucketize, call_bucketize_scalar}, {NULL, NULL}, {call_bucketize_out, call_bucketize_scalar_out}}},
+};
+
 static tensor_status call_erf(const lt_value *a, lt_value *r) { return tensor_erf(a[0].tensor, &r[0].tensor); }
 static tensor_status call_erf_(const lt_value *a, lt_value *r) { (void)r; return tensor_erf_(a[0].tensor); }
 static tensor_status call_erf_out(const lt_value *a, lt_value *r) { return tensor_erf_out(a[0].tensor, r[0].tensor); }
@@ -5415,6 +5722,24 @@ const lt_entry lt_entries[] = {
     {"fmin", overloads_fmin, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"relu", overloads_relu, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"where", overloads_where, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"cumsum", overloads_cumsum, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"cumprod", overloads_cumprod, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"cummax", overloads_cummax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"cummin", overloads_cummin, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"logcumsumexp", overloads_logcumsumexp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"logsumexp", overloads_logsumexp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"softmax", overloads_softmax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"logSoftmax", overloads_log_softmax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"sort", overloads_sort, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"argsort", overloads_argsort, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"msort", overloads_msort, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"topk", overloads_topk, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"median", overloads_median, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"nanmedian", overloads_nanmedian, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"kthvalue", overloads_kthvalue, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"mode", overloads_mode, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"searchsorted", overloads_searchsorted, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"bucketize", overloads_bucketize, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"erf", overloads_erf, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"erfc", overloads_erfc, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"erfinv", overloads_erfinv, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},

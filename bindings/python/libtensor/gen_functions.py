@@ -692,6 +692,52 @@ c_where = _bind("tensor_where", P, P, P, P)
 c_where_scalar = _bind("tensor_where_scalar", P, P, _Scalar, P)
 c_where_out = _bind("tensor_where_out", P, P, P, P)
 c_where_scalar_out = _bind("tensor_where_scalar_out", P, P, _Scalar, P)
+c_cumsum = _bind("tensor_cumsum", P, Q, E, P)
+c_cumsum_out = _bind("tensor_cumsum_out", P, Q, E, P)
+c_cumsum_ = _bind("tensor_cumsum_", P, Q, E)
+c_cumprod = _bind("tensor_cumprod", P, Q, E, P)
+c_cumprod_out = _bind("tensor_cumprod_out", P, Q, E, P)
+c_cumprod_ = _bind("tensor_cumprod_", P, Q, E)
+c_cummax = _bind("tensor_cummax", P, Q, P, P)
+c_cummax_out = _bind("tensor_cummax_out", P, Q, P, P)
+c_cummin = _bind("tensor_cummin", P, Q, P, P)
+c_cummin_out = _bind("tensor_cummin_out", P, Q, P, P)
+c_logcumsumexp = _bind("tensor_logcumsumexp", P, Q, P)
+c_logcumsumexp_out = _bind("tensor_logcumsumexp_out", P, Q, P)
+c_logsumexp = _bind("tensor_logsumexp", P, P, Q, B, P)
+c_logsumexp_out = _bind("tensor_logsumexp_out", P, P, Q, B, P)
+c_softmax = _bind("tensor_softmax", P, Q, E, P)
+c_softmax_out = _bind("tensor_softmax_out", P, Q, E, P)
+c_log_softmax = _bind("tensor_log_softmax", P, Q, E, P)
+c_log_softmax_out = _bind("tensor_log_softmax_out", P, Q, E, P)
+c_sort = _bind("tensor_sort", P, Q, B, P, P)
+c_sort_out = _bind("tensor_sort_out", P, Q, B, P, P)
+c_sort_stable = _bind("tensor_sort_stable", P, E, Q, B, P, P)
+c_sort_stable_out = _bind("tensor_sort_stable_out", P, E, Q, B, P, P)
+c_argsort = _bind("tensor_argsort", P, Q, B, P)
+c_argsort_stable = _bind("tensor_argsort_stable", P, B, Q, B, P)
+c_msort = _bind("tensor_msort", P, P)
+c_msort_out = _bind("tensor_msort_out", P, P)
+c_topk = _bind("tensor_topk", P, Q, Q, B, B, P, P)
+c_topk_out = _bind("tensor_topk_out", P, Q, Q, B, B, P, P)
+c_median = _bind("tensor_median", P, P)
+c_median_dim = _bind("tensor_median_dim", P, Q, B, P, P)
+c_median_dim_out = _bind("tensor_median_dim_out", P, Q, B, P, P)
+c_nanmedian = _bind("tensor_nanmedian", P, P)
+c_nanmedian_dim = _bind("tensor_nanmedian_dim", P, Q, B, P, P)
+c_nanmedian_dim_out = _bind("tensor_nanmedian_dim_out", P, Q, B, P, P)
+c_kthvalue = _bind("tensor_kthvalue", P, Q, Q, B, P, P)
+c_kthvalue_out = _bind("tensor_kthvalue_out", P, Q, Q, B, P, P)
+c_mode = _bind("tensor_mode", P, Q, B, P, P)
+c_mode_out = _bind("tensor_mode_out", P, Q, B, P, P)
+c_searchsorted = _bind("tensor_searchsorted", P, P, B, B, T, P, P)
+c_searchsorted_scalar = _bind("tensor_searchsorted_scalar", P, _Scalar, B, B, T, P, P)
+c_searchsorted_out = _bind("tensor_searchsorted_out", P, P, B, B, T, P, P)
+c_searchsorted_scalar_out = _bind("tensor_searchsorted_scalar_out", P, _Scalar, B, B, T, P, P)
+c_bucketize = _bind("tensor_bucketize", P, P, B, B, P)
+c_bucketize_scalar = _bind("tensor_bucketize_scalar", _Scalar, P, B, B, P)
+c_bucketize_out = _bind("tensor_bucketize_out", P, P, B, B, P)
+c_bucketize_scalar_out = _bind("tensor_bucketize_scalar_out", _Scalar, P, B, B, P)
 c_erf = _bind("tensor_erf", P, P)
 c_erf_out = _bind("tensor_erf_out", P, P)
 c_erf_ = _bind("tensor_erf_", P)
@@ -10314,6 +10360,773 @@ def where(condition, input, other, *, out=None):
     return result
 
 
+def cumsum(input, dim, *, dtype=None, out=None):
+    """Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+
+    >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
+    tensor([1, 3, 6])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cumsum", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cumsum", "dim")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "cumsum", "dtype")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "cumsum", "out")
+        status = c_cumsum_out(input._h, dim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_cumsum(input._h, dim, dtype, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def cumsum_(input, dim, *, dtype=None):
+    """Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+
+    >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
+    tensor([1, 3, 6])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cumsum_", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cumsum_", "dim")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "cumsum_", "dtype")
+    status = c_cumsum_(input._h, dim, dtype)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def cumprod(input, dim, *, dtype=None, out=None):
+    """Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+
+    >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
+    tensor([1, 2, 6])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cumprod", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cumprod", "dim")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "cumprod", "dtype")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "cumprod", "out")
+        status = c_cumprod_out(input._h, dim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_cumprod(input._h, dim, dtype, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def cumprod_(input, dim, *, dtype=None):
+    """Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+
+    >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
+    tensor([1, 2, 6])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cumprod_", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cumprod_", "dim")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "cumprod_", "dtype")
+    status = c_cumprod_(input._h, dim, dtype)
+    if status:
+        raise _failure(status)
+    return input
+
+
+_cummax_default_result = _result_type("cummax", ("values", "indices"))
+
+
+def cummax(input, dim, *, out=None):
+    """Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+
+    >>> torch.cummax(torch.tensor([2, 3, 1]), 0)[0]
+    tensor([2, 3, 3])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cummax", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cummax", "dim")
+    if out is not None:
+        out = _outputs(out, 2, "cummax")
+        status = c_cummax_out(input._h, dim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _cummax_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_cummax(input._h, dim, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _cummax_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+_cummin_default_result = _result_type("cummin", ("values", "indices"))
+
+
+def cummin(input, dim, *, out=None):
+    """Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+
+    >>> torch.cummin(torch.tensor([2, 3, 1]), 0)[0]
+    tensor([2, 2, 1])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cummin", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cummin", "dim")
+    if out is not None:
+        out = _outputs(out, 2, "cummin")
+        status = c_cummin_out(input._h, dim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _cummin_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_cummin(input._h, dim, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _cummin_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def logcumsumexp(input, dim, *, out=None):
+    """Logarithm of the running sum of exponentials along `dim`, without overflow.
+
+    >>> torch.logcumsumexp(torch.tensor([0., 0.]), 0)
+    tensor([0.0000, 0.6931])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "logcumsumexp", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "logcumsumexp", "dim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "logcumsumexp", "out")
+        status = c_logcumsumexp_out(input._h, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_logcumsumexp(input._h, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def logsumexp(input, dim, keepdim=False, *, out=None, keepdims=_absent):
+    """Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
+    `keepdim` keeps reduced dimensions with size 1.
+
+    >>> torch.logsumexp(torch.tensor([0., 0.]), 0)
+    tensor(0.6931)
+    """
+    if keepdims is not _absent:
+        keepdim = keepdims
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "logsumexp", "input")
+    dim, dim_len = _ints(dim, "logsumexp", "dim")
+    if keepdim.__class__ is not _Bool:
+        keepdim = _flag(keepdim, "logsumexp", "keepdim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "logsumexp", "out")
+        status = c_logsumexp_out(input._h, dim, dim_len, keepdim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_logsumexp(input._h, dim, dim_len, keepdim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def softmax(input, dim, dtype=None, *, out=None):
+    """e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+
+    >>> torch.softmax(torch.tensor([1., 1.]), 0)
+    tensor([0.5000, 0.5000])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "softmax", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "softmax", "dim")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "softmax", "dtype")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "softmax", "out")
+        status = c_softmax_out(input._h, dim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_softmax(input._h, dim, dtype, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def log_softmax(input, dim, dtype=None, *, out=None):
+    """Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+
+    >>> torch.log_softmax(torch.tensor([1., 1.]), 0)
+    tensor([-0.6931, -0.6931])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "log_softmax", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "log_softmax", "dim")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "log_softmax", "dtype")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "log_softmax", "out")
+        status = c_log_softmax_out(input._h, dim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_log_softmax(input._h, dim, dtype, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+_sort_default_result = _result_type("sort", ("values", "indices"))
+
+
+def _sort_default(input, dim=-1, descending=False, *, out=None, axis=_absent):
+    """Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
+
+    >>> torch.sort(torch.tensor([3, 1, 2]))[0]
+    tensor([1, 2, 3])
+    """
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sort", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "sort", "dim")
+    if descending.__class__ is not _Bool:
+        descending = _flag(descending, "sort", "descending")
+    if out is not None:
+        out = _outputs(out, 2, "sort")
+        status = c_sort_out(input._h, dim, descending, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _sort_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_sort(input._h, dim, descending, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _sort_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+_sort_stable_result = _result_type("sort", ("values", "indices"))
+
+
+def _sort_stable(input, *, stable, dim=-1, descending=False, out=None, axis=_absent):
+    """As `sort`, which is always stable."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sort", "input")
+    stable = -1 if stable is None else _flag(stable, "sort", "stable")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "sort", "dim")
+    if descending.__class__ is not _Bool:
+        descending = _flag(descending, "sort", "descending")
+    if out is not None:
+        out = _outputs(out, 2, "sort")
+        status = c_sort_stable_out(input._h, stable, dim, descending, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _sort_stable_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_sort_stable(input._h, stable, dim, descending, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _sort_stable_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def sort(input, *args, **kwargs):
+    """sort(Tensor input, int dim=-1, bool descending=False)
+    Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
+
+    sort(Tensor input, *, bool stable, int dim=-1, bool descending=False)
+    As `sort`, which is always stable.
+
+    >>> torch.sort(torch.tensor([3, 1, 2]))[0]
+    tensor([1, 2, 3])
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "descending", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
+        return _sort_default(input, *args, **kwargs)
+    if n <= 0 and "stable" in kwargs and (not kwargs or kwargs.keys() <= {"stable", "dim", "descending", "out"}):
+        return _sort_stable(input, *args, **kwargs)
+    raise _no_overload("sort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
+
+
+def _argsort_default(input, dim=-1, descending=False, *, axis=_absent):
+    """The int64 indices that sort `input` along `dim`.
+
+    >>> torch.argsort(torch.tensor([3, 1, 2]))
+    tensor([1, 2, 0])
+    """
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "argsort", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "argsort", "dim")
+    if descending.__class__ is not _Bool:
+        descending = _flag(descending, "argsort", "descending")
+    cell = _take() if _cells else _Cell()
+    status = c_argsort(input._h, dim, descending, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _argsort_stable(input, *, stable, dim=-1, descending=False, axis=_absent):
+    """As `argsort`, which is always stable."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "argsort", "input")
+    if stable.__class__ is not _Bool:
+        stable = _flag(stable, "argsort", "stable")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "argsort", "dim")
+    if descending.__class__ is not _Bool:
+        descending = _flag(descending, "argsort", "descending")
+    cell = _take() if _cells else _Cell()
+    status = c_argsort_stable(input._h, stable, dim, descending, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def argsort(input, *args, **kwargs):
+    """argsort(Tensor input, int dim=-1, bool descending=False)
+    The int64 indices that sort `input` along `dim`.
+
+    argsort(Tensor input, *, bool stable, int dim=-1, bool descending=False)
+    As `argsort`, which is always stable.
+
+    >>> torch.argsort(torch.tensor([3, 1, 2]))
+    tensor([1, 2, 0])
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "descending"}) and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
+        return _argsort_default(input, *args, **kwargs)
+    if n <= 0 and "stable" in kwargs and (not kwargs or kwargs.keys() <= {"stable", "dim", "descending"}):
+        return _argsort_stable(input, *args, **kwargs)
+    raise _no_overload("argsort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
+
+
+def msort(input, *, out=None):
+    """Sorts along the first dimension.
+
+    >>> torch.msort(torch.tensor([3, 1, 2]))
+    tensor([1, 2, 3])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "msort", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "msort", "out")
+        status = c_msort_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_msort(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+_topk_default_result = _result_type("topk", ("values", "indices"))
+
+
+def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None, axis=_absent):
+    """The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
+
+    >>> torch.topk(torch.tensor([3, 1, 2]), 2)[0]
+    tensor([3, 2])
+    """
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "topk", "input")
+    if k.__class__ is not _Int:
+        k = _integer(k, "topk", "k")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "topk", "dim")
+    if largest.__class__ is not _Bool:
+        largest = _flag(largest, "topk", "largest")
+    if sorted.__class__ is not _Bool:
+        sorted = _flag(sorted, "topk", "sorted")
+    if out is not None:
+        out = _outputs(out, 2, "topk")
+        status = c_topk_out(input._h, k, dim, largest, sorted, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _topk_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_topk(input._h, k, dim, largest, sorted, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _topk_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def _median_default(input):
+    """Of all elements, the lower median; NaN where there is one.
+
+    >>> torch.median(torch.tensor([3, 1, 2]))
+    tensor(2)
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "median", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_median(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+_median_dim_result = _result_type("median", ("values", "indices"))
+
+
+def _median_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
+    """Along `dim`, the lower median; NaN where there is one, and its int64 index."""
+    if keepdims is not _absent:
+        keepdim = keepdims
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "median", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "median", "dim")
+    if keepdim.__class__ is not _Bool:
+        keepdim = _flag(keepdim, "median", "keepdim")
+    if out is not None:
+        out = _outputs(out, 2, "median")
+        status = c_median_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _median_dim_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_median_dim(input._h, dim, keepdim, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _median_dim_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def median(input, *args, **kwargs):
+    """median(Tensor input)
+    Of all elements, the lower median; NaN where there is one.
+
+    median(Tensor input, int dim, bool keepdim=False)
+    Along `dim`, the lower median; NaN where there is one, and its int64 index.
+
+    >>> torch.median(torch.tensor([3, 1, 2]))
+    tensor(2)
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 0 and not kwargs:
+        return _median_default(input, *args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
+        return _median_dim(input, *args, **kwargs)
+    raise _no_overload("median", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
+
+
+def _nanmedian_default(input):
+    """Of all elements, the lower median of what is not NaN.
+
+    >>> torch.nanmedian(torch.tensor([3, 1, 2]))
+    tensor(2)
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "nanmedian", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_nanmedian(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+_nanmedian_dim_result = _result_type("nanmedian", ("values", "indices"))
+
+
+def _nanmedian_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
+    """Along `dim`, the lower median of what is not NaN, and its int64 index."""
+    if keepdims is not _absent:
+        keepdim = keepdims
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "nanmedian", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "nanmedian", "dim")
+    if keepdim.__class__ is not _Bool:
+        keepdim = _flag(keepdim, "nanmedian", "keepdim")
+    if out is not None:
+        out = _outputs(out, 2, "nanmedian")
+        status = c_nanmedian_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _nanmedian_dim_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_nanmedian_dim(input._h, dim, keepdim, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _nanmedian_dim_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def nanmedian(input, *args, **kwargs):
+    """nanmedian(Tensor input)
+    Of all elements, the lower median of what is not NaN.
+
+    nanmedian(Tensor input, int dim, bool keepdim=False)
+    Along `dim`, the lower median of what is not NaN, and its int64 index.
+
+    >>> torch.nanmedian(torch.tensor([3, 1, 2]))
+    tensor(2)
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 0 and not kwargs:
+        return _nanmedian_default(input, *args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
+        return _nanmedian_dim(input, *args, **kwargs)
+    raise _no_overload("nanmedian", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
+
+
+_kthvalue_default_result = _result_type("kthvalue", ("values", "indices"))
+
+
+def kthvalue(input, k, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
+    """The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
+
+    >>> torch.kthvalue(torch.tensor([3, 1, 2]), 2)[0]
+    tensor(2)
+    """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "kthvalue", "input")
+    if k.__class__ is not _Int:
+        k = _integer(k, "kthvalue", "k")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "kthvalue", "dim")
+    if keepdim.__class__ is not _Bool:
+        keepdim = _flag(keepdim, "kthvalue", "keepdim")
+    if out is not None:
+        out = _outputs(out, 2, "kthvalue")
+        status = c_kthvalue_out(input._h, k, dim, keepdim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _kthvalue_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_kthvalue(input._h, k, dim, keepdim, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _kthvalue_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+_mode_default_result = _result_type("mode", ("values", "indices"))
+
+
+def mode(input, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
+    """The most frequent element along `dim`, the smallest of several, and the int64 index of its last occurrence.
+
+    >>> torch.mode(torch.tensor([2, 1, 2]))[0]
+    tensor(2)
+    """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "mode", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "mode", "dim")
+    if keepdim.__class__ is not _Bool:
+        keepdim = _flag(keepdim, "mode", "keepdim")
+    if out is not None:
+        out = _outputs(out, 2, "mode")
+        status = c_mode_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _mode_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_mode(input._h, dim, keepdim, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _mode_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None):
+    """The position in `sorted_sequence`, sorted along its last dimension, before which each element of `input` could be inserted; after equal elements
+    with `right` or `side` 'right'. The sequence is 1-D or agrees with `input` in all dimensions but the last. `sorter` holds the order of a
+    sequence that is not sorted. Gives int64, int32 with `out_int32`.
+
+    >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
+    tensor([1, 2])
+    """
+    if sorted_sequence.__class__ is not _Tensor:
+        sorted_sequence = _tensor(sorted_sequence, "searchsorted", "sorted_sequence")
+    if input.__class__ is not _Tensor:
+        input = _number(input, "searchsorted", "input")
+    if out_int32.__class__ is not _Bool:
+        out_int32 = _flag(out_int32, "searchsorted", "out_int32")
+    if right.__class__ is not _Bool:
+        right = _flag(right, "searchsorted", "right")
+    side = None if side is None else _text(side, "searchsorted", "side")
+    if sorter is not None and sorter.__class__ is not _Tensor:
+        sorter = _tensor(sorter, "searchsorted", "sorter")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "searchsorted", "out")
+        if input.__class__ is _Scalar:
+            status = c_searchsorted_scalar_out(sorted_sequence._h, input, out_int32, right, side, None if sorter is None else sorter._h, out._h)
+        else:
+            status = c_searchsorted_out(sorted_sequence._h, input._h, out_int32, right, side, None if sorter is None else sorter._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if input.__class__ is _Scalar:
+        status = c_searchsorted_scalar(sorted_sequence._h, input, out_int32, right, side, None if sorter is None else sorter._h, cell.address)
+    else:
+        status = c_searchsorted(sorted_sequence._h, input._h, out_int32, right, side, None if sorter is None else sorter._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
+    """The index of the bucket between sorted `boundaries` (1-D) that each element of `input` belongs to, as `searchsorted` gives it.
+
+    >>> torch.bucketize(torch.tensor([3, 4]), torch.tensor([1, 3, 5]))
+    tensor([1, 2])
+    """
+    if input.__class__ is not _Tensor:
+        input = _number(input, "bucketize", "input")
+    if boundaries.__class__ is not _Tensor:
+        boundaries = _tensor(boundaries, "bucketize", "boundaries")
+    if out_int32.__class__ is not _Bool:
+        out_int32 = _flag(out_int32, "bucketize", "out_int32")
+    if right.__class__ is not _Bool:
+        right = _flag(right, "bucketize", "right")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "bucketize", "out")
+        if input.__class__ is _Scalar:
+            status = c_bucketize_scalar_out(input, boundaries._h, out_int32, right, out._h)
+        else:
+            status = c_bucketize_out(input._h, boundaries._h, out_int32, right, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if input.__class__ is _Scalar:
+        status = c_bucketize_scalar(input, boundaries._h, out_int32, right, cell.address)
+    else:
+        status = c_bucketize(input._h, boundaries._h, out_int32, right, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
 def erf(input, *, out=None):
     """The error function of every element. Integers and bool count as the default dtype.
 
@@ -13551,5 +14364,5 @@ def __invert__(self):
 _Tensor.__invert__ = __invert__
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "where", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "special_expit", "special_exp2", "special_expm1", "special_log1p", "special_erf", "special_erfc", "special_erfinv", "special_gammaln", "special_digamma", "special_psi", "special_i0", "special_sinc", "special_round", "special_logit", "special_polygamma", "special_multigammaln", "special_gammainc", "special_gammaincc", "special_xlogy", "special_xlog1py", "special_zeta", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
-_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "data_ptr", "is_read_only", "untyped_storage", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "where", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "special_expit", "special_exp2", "special_expm1", "special_log1p", "special_erf", "special_erfc", "special_erfinv", "special_gammaln", "special_digamma", "special_psi", "special_i0", "special_sinc", "special_round", "special_logit", "special_polygamma", "special_multigammaln", "special_gammainc", "special_gammaincc", "special_xlogy", "special_xlog1py", "special_zeta", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "data_ptr", "is_read_only", "untyped_storage", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))
