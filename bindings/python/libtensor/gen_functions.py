@@ -5420,13 +5420,13 @@ def hypot_(input, other):
     return input
 
 
-def _index_get(input, index):
+def index_get(input, index):
     """self[index]. Ints, slices, new axes and `...` alone give a view. Integer tensors and masks (bool or uint8, of any number of dimensions) pick
     elements into a copy; they broadcast, and their dimensions come where they stood, or first where they stood apart. A position outside its
     dimension is refused with the index, the dimension and its size.
     """
     if input.__class__ is not _Tensor:
-        input = _tensor(input, "index", "input")
+        input = _tensor(input, "index_get", "input")
     index, index_len, kept = _index(index)
     cell = _take() if _cells else _Cell()
     status = c_index_get(input._h, index, index_len, cell.address)
@@ -5438,55 +5438,32 @@ def _index_get(input, index):
     return result
 
 
-def _index_set_(input, index, value):
+def index_set_(input, index, value):
     """self[index] = value, which broadcasts. Where index tensors are involved the dtypes must be equal. All positions are checked before anything
     is written; of several writes to one place the last stays.
     """
     if input.__class__ is not _Tensor:
-        input = _tensor(input, "index", "input")
+        input = _tensor(input, "index_set_", "input")
     index, index_len, kept = _index(index)
     if value.__class__ is not _Tensor:
-        value = _tensor(value, "index", "value")
+        value = _tensor(value, "index_set_", "value")
     status = c_index_set_(input._h, index, index_len, value._h)
     if status:
         raise _failure(status)
     return input
 
 
-def _index_set_scalar_(input, index, value):
+def index_set_scalar_(input, index, value):
     """self[index] = number, which the dtype must be able to hold."""
     if input.__class__ is not _Tensor:
-        input = _tensor(input, "index", "input")
+        input = _tensor(input, "index_set_scalar_", "input")
     index, index_len, kept = _index(index)
     if value.__class__ is not _Scalar:
-        value = _scalar(value, "index", "value")
+        value = _scalar(value, "index_set_scalar_", "value")
     status = c_index_set_scalar_(input._h, index, index_len, value)
     if status:
         raise _failure(status)
     return input
-
-
-def index(input, *args, **kwargs):
-    """index(Tensor input, Index index)
-    self[index]. Ints, slices, new axes and `...` alone give a view. Integer tensors and masks (bool or uint8, of any number of dimensions) pick
-    elements into a copy; they broadcast, and their dimensions come where they stood, or first where they stood apart. A position outside its
-    dimension is refused with the index, the dimension and its size.
-
-    index(Tensor input, Index index, Tensor value)
-    self[index] = value, which broadcasts. Where index tensors are involved the dtypes must be equal. All positions are checked before anything
-    is written; of several writes to one place the last stays.
-
-    index(Tensor input, Index index, Number value)
-    self[index] = number, which the dtype must be able to hold.
-    """
-    n = len(args)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"index"}) and (n > 0 or "index" in kwargs):
-        return _index_get(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"index", "value"}) and (n > 0 or "index" in kwargs) and _is_tensor(_arg(args, 1, kwargs, "value", _absent)):
-        return _index_set_(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"index", "value"}) and (n > 0 or "index" in kwargs) and _is_number(_arg(args, 1, kwargs, "value", _absent)):
-        return _index_set_scalar_(input, *args, **kwargs)
-    raise _no_overload("index", ('(Tensor input, Index index)', '(Tensor input, Index index, Tensor value)', '(Tensor input, Index index, Number value)'), args, kwargs)
 
 
 def index_put(input, indices, values, accumulate=False):
@@ -11297,4 +11274,4 @@ _Tensor.__invert__ = __invert__
 
 
 __all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "where", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
-_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "data_ptr", "is_read_only", "untyped_storage", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_get", "index_set_", "index_set_scalar_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "data_ptr", "is_read_only", "untyped_storage", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))
