@@ -508,6 +508,99 @@ export class Tensor extends Handle {
    */
   angle(options?: { out?: Tensor | null }): Tensor;
   /**
+   * Copies `self`. Strides stay where `self` is dense, unless another `memory_format` is asked for.
+   */
+  clone(options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+  /**
+   * `self` itself where its elements already lie in `memory_format` order without gaps, and a copy in that order otherwise.
+   */
+  contiguous(options?: { memoryFormat?: MemoryFormat }): Tensor;
+  /**
+   * Converts dtype, device or memory format. It is `self` itself when nothing changes and `copy` is false. Floats become integers by
+   * truncation; complex values lose their imaginary parts. The meta device has no data to copy from.
+   */
+  to(options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; nonBlocking?: boolean; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  /**
+   * Writes `src`, broadcast to the shape of `self` and converted to its dtype, to `self`. The two may share memory.
+   */
+  copy_(src: Tensor, options?: { nonBlocking?: boolean }): this;
+  copy_(src: Tensor, nonBlocking: boolean): this;
+  /**
+   * Gives every element one value: a number, which the dtype must be able to hold, or a zero-dim tensor.
+   */
+  fill_(value: Tensor | Scalar): this;
+  /**
+   * Writes zeros to every element.
+   */
+  zero_(): this;
+  /**
+   * The value of a tensor with one element; more or fewer elements, and meta tensors, are refused.
+   */
+  item(): Scalar;
+  /**
+   * Whether the elements lie in `memory_format` order without gaps.
+   */
+  isContiguous(options?: { memoryFormat?: MemoryFormat }): boolean;
+  /**
+   * Whether both tensors are the same view, of the same dtype, of the same storage.
+   */
+  isSetTo(tensor: Tensor): boolean;
+  /**
+   * Gives `self` another shape, row-major or in `memory_format`, over the same storage, which grows where the shape reaches further; new elements
+   * have arbitrary values. Storages that another library owns are not resized.
+   */
+  resize_(size: Ints, options?: { memoryFormat?: MemoryFormat | null }): this;
+  /**
+   * `resize_` to the shape of `the_template`; with `preserve_format` also to its memory format.
+   */
+  resizeAs_(theTemplate: Tensor, options?: { memoryFormat?: MemoryFormat | null }): this;
+  /**
+   * Makes `self` an empty tensor.
+   */
+  set_(): this;
+  /**
+   * Makes `self` view what `source` views. The dtypes must be equal.
+   */
+  set_(source: Tensor): this;
+  /**
+   * Makes `self` a view of the storage of `source`. No `stride` means row-major. The geometry must stay inside the storage.
+   */
+  set_(source: Tensor, options: { storageOffset: Int; size: Ints; stride?: Ints }): this;
+  set_(source: Tensor, storageOffset: Int, size: Ints, options?: { stride?: Ints }): this;
+  set_(source: Tensor, storageOffset: Int, size: Ints, stride: Ints): this;
+  /**
+   * Makes `self` view all of `source` in one dimension.
+   */
+  set_(source: Storage): this;
+  /**
+   * Makes `self` a view of `source`. No `stride` means row-major. The geometry must stay inside the storage.
+   */
+  set_(source: Storage, options: { storageOffset: Int; size: Ints; stride?: Ints }): this;
+  set_(source: Storage, storageOffset: Int, size: Ints, options?: { stride?: Ints }): this;
+  set_(source: Storage, storageOffset: Int, size: Ints, stride: Ints): this;
+  /**
+   * Makes a tensor of arbitrary values of shape `size`; dtype and device are those of `self` unless given.
+   */
+  newEmpty(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+  /**
+   * Makes a tensor of arbitrary values and the given strides of shape `size`; dtype and device are those of `self` unless given.
+   */
+  newEmptyStrided(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+  newEmptyStrided(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+  /**
+   * Makes a tensor of `fill_value` of shape `size`; dtype and device are those of `self` unless given.
+   */
+  newFull(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+  newFull(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+  /**
+   * Makes a tensor of zeros of shape `size`; dtype and device are those of `self` unless given.
+   */
+  newZeros(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+  /**
+   * Makes a tensor of ones of shape `size`; dtype and device are those of `self` unless given.
+   */
+  newOnes(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+  /**
    * The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
    */
   sqrt(options?: { out?: Tensor | null }): Tensor;
@@ -755,6 +848,203 @@ export class Tensor extends Handle {
    * sqrt(`self`^2 + `other`^2) without overflow of the squares; the shapes broadcast.
    */
   hypot_(other: Tensor): this;
+  /**
+   * self[index]. Ints, slices, new axes and `...` alone give a view. Integer tensors and masks (bool or uint8, of any number of dimensions) pick
+   * elements into a copy; they broadcast, and their dimensions come where they stood, or first where they stood apart. A position outside its
+   * dimension is refused with the index, the dimension and its size.
+   */
+  index(index: Index): Tensor;
+  /**
+   * self[index] = value, which broadcasts. Where index tensors are involved the dtypes must be equal. All positions are checked before anything
+   * is written; of several writes to one place the last stays.
+   */
+  index(index: Index, options: { value: Tensor }): this;
+  index(index: Index, value: Tensor): this;
+  /**
+   * self[index] = number, which the dtype must be able to hold.
+   */
+  index(index: Index, options: { value: Scalar }): this;
+  index(index: Index, value: Scalar): this;
+  /**
+   * Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
+   */
+  indexPut(indices: readonly (Tensor | null)[] | null, options: { values: Tensor; accumulate?: boolean }): Tensor;
+  indexPut(indices: readonly (Tensor | null)[] | null, values: Tensor, options?: { accumulate?: boolean }): Tensor;
+  indexPut(indices: readonly (Tensor | null)[] | null, values: Tensor, accumulate: boolean): Tensor;
+  /**
+   * Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
+   */
+  indexPut_(indices: readonly (Tensor | null)[] | null, options: { values: Tensor; accumulate?: boolean }): this;
+  indexPut_(indices: readonly (Tensor | null)[] | null, values: Tensor, options?: { accumulate?: boolean }): this;
+  indexPut_(indices: readonly (Tensor | null)[] | null, values: Tensor, accumulate: boolean): this;
+  /**
+   * Picks positions of dimension `dim`. `index` is an int32 or int64 vector of values in [0, size).
+   */
+  indexSelect(dim: Int, options: { index: Tensor; out?: Tensor | null }): Tensor;
+  indexSelect(dim: Int, index: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The elements whose bool `mask` is set, as a vector in row-major order; the shapes broadcast.
+   */
+  maskedSelect(mask: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast.
+   */
+  maskedFill(mask: Tensor, options: { value: Tensor | Scalar }): Tensor;
+  maskedFill(mask: Tensor, value: Tensor | Scalar): Tensor;
+  /**
+   * Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast.
+   */
+  maskedFill_(mask: Tensor, options: { value: Tensor | Scalar }): this;
+  maskedFill_(mask: Tensor, value: Tensor | Scalar): this;
+  /**
+   * Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many.
+   */
+  maskedScatter(mask: Tensor, options: { source: Tensor }): Tensor;
+  maskedScatter(mask: Tensor, source: Tensor): Tensor;
+  /**
+   * Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many.
+   */
+  maskedScatter_(mask: Tensor, options: { source: Tensor }): this;
+  maskedScatter_(mask: Tensor, source: Tensor): this;
+  /**
+   * For every position of `index`, the element of `self` at that position but, in dimension `dim`, where the index says. `index` is int32 or int64, of as
+   * many dimensions as `self` and no larger apart from `dim`.
+   */
+  gather(dim: Int, options: { index: Tensor; sparseGrad?: boolean; out?: Tensor | null }): Tensor;
+  gather(dim: Int, index: Tensor, options?: { sparseGrad?: boolean; out?: Tensor | null }): Tensor;
+  /**
+   * Elements by their row-major numbers; negative ones count from the end. The result has the shape of `index`, an int64 tensor.
+   */
+  take(index: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * `gather` with broadcasting; without `dim` from the flattened tensor.
+   */
+  takeAlongDim(indices: Tensor, options?: { dim?: Int | null; out?: Tensor | null }): Tensor;
+  takeAlongDim(indices: Tensor, dim: Int | null, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The positions of the elements that are not zero: a row of int64 coordinates for each, in row-major order.
+   */
+  nonzero(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * `nonzero` under NumPy's name.
+   */
+  argwhere(): Tensor;
+  /**
+   * Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds.
+   */
+  put(index: Tensor, options: { source: Tensor; accumulate?: boolean }): Tensor;
+  put(index: Tensor, source: Tensor, options?: { accumulate?: boolean }): Tensor;
+  put(index: Tensor, source: Tensor, accumulate: boolean): Tensor;
+  /**
+   * Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds.
+   */
+  put_(index: Tensor, options: { source: Tensor; accumulate?: boolean }): this;
+  put_(index: Tensor, source: Tensor, options?: { accumulate?: boolean }): this;
+  put_(index: Tensor, source: Tensor, accumulate: boolean): this;
+  /**
+   * The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
+   * the last stays.
+   */
+  scatter(dim: Int, options: { index: Tensor; src: Tensor; out?: Tensor | null }): Tensor;
+  scatter(dim: Int, index: Tensor, src: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Writes one number to the positions that `index` names.
+   */
+  scatter(dim: Int, options: { index: Tensor; value: Scalar; out?: Tensor | null }): Tensor;
+  scatter(dim: Int, index: Tensor, value: Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+   */
+  scatter(dim: Int, options: { index: Tensor; src: Tensor; reduce: string; out?: Tensor | null }): Tensor;
+  scatter(dim: Int, index: Tensor, src: Tensor, options: { reduce: string; out?: Tensor | null }): Tensor;
+  /**
+   * Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+   */
+  scatter(dim: Int, options: { index: Tensor; value: Scalar; reduce: string; out?: Tensor | null }): Tensor;
+  scatter(dim: Int, index: Tensor, value: Scalar, options: { reduce: string; out?: Tensor | null }): Tensor;
+  /**
+   * The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
+   * the last stays.
+   */
+  scatter_(dim: Int, options: { index: Tensor; src: Tensor }): this;
+  scatter_(dim: Int, index: Tensor, src: Tensor): this;
+  /**
+   * Writes one number to the positions that `index` names.
+   */
+  scatter_(dim: Int, options: { index: Tensor; value: Scalar }): this;
+  scatter_(dim: Int, index: Tensor, value: Scalar): this;
+  /**
+   * Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+   */
+  scatter_(dim: Int, options: { index: Tensor; src: Tensor; reduce: string }): this;
+  scatter_(dim: Int, index: Tensor, src: Tensor, options: { reduce: string }): this;
+  /**
+   * Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+   */
+  scatter_(dim: Int, options: { index: Tensor; value: Scalar; reduce: string }): this;
+  scatter_(dim: Int, index: Tensor, value: Scalar, options: { reduce: string }): this;
+  /**
+   * Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names.
+   */
+  scatterAdd(dim: Int, options: { index: Tensor; src: Tensor; out?: Tensor | null }): Tensor;
+  scatterAdd(dim: Int, index: Tensor, src: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names.
+   */
+  scatterAdd_(dim: Int, options: { index: Tensor; src: Tensor }): this;
+  scatterAdd_(dim: Int, index: Tensor, src: Tensor): this;
+  /**
+   * Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
+   * that were there do not count. Means of integers round down.
+   */
+  scatterReduce(dim: Int, options: { index: Tensor; src: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Tensor;
+  scatterReduce(dim: Int, index: Tensor, src: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Tensor;
+  /**
+   * Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
+   * that were there do not count. Means of integers round down.
+   */
+  scatterReduce_(dim: Int, options: { index: Tensor; src: Tensor; reduce: string; includeSelf?: boolean }): this;
+  scatterReduce_(dim: Int, index: Tensor, src: Tensor, reduce: string, options?: { includeSelf?: boolean }): this;
+  /**
+   * Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names.
+   */
+  indexAdd(dim: Int, options: { index: Tensor; source: Tensor; alpha?: Scalar; out?: Tensor | null }): Tensor;
+  indexAdd(dim: Int, index: Tensor, source: Tensor, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
+  /**
+   * Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names.
+   */
+  indexAdd_(dim: Int, options: { index: Tensor; source: Tensor; alpha?: Scalar }): this;
+  indexAdd_(dim: Int, index: Tensor, source: Tensor, options?: { alpha?: Scalar }): this;
+  /**
+   * Writes `source` to the positions of dimension `dim` that the int64 vector `index` names.
+   */
+  indexCopy(dim: Int, options: { index: Tensor; source: Tensor; out?: Tensor | null }): Tensor;
+  indexCopy(dim: Int, index: Tensor, source: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Writes `source` to the positions of dimension `dim` that the int64 vector `index` names.
+   */
+  indexCopy_(dim: Int, options: { index: Tensor; source: Tensor }): this;
+  indexCopy_(dim: Int, index: Tensor, source: Tensor): this;
+  /**
+   * Writes one value to the positions of dimension `dim` that the int64 vector `index` names.
+   */
+  indexFill(dim: Int, options: { index: Tensor; value: Tensor | Scalar }): Tensor;
+  indexFill(dim: Int, index: Tensor, value: Tensor | Scalar): Tensor;
+  /**
+   * Writes one value to the positions of dimension `dim` that the int64 vector `index` names.
+   */
+  indexFill_(dim: Int, options: { index: Tensor; value: Tensor | Scalar }): this;
+  indexFill_(dim: Int, index: Tensor, value: Tensor | Scalar): this;
+  /**
+   * Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
+   */
+  indexReduce(dim: Int, options: { index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Tensor;
+  indexReduce(dim: Int, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Tensor;
+  /**
+   * Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
+   */
+  indexReduce_(dim: Int, options: { index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean }): this;
+  indexReduce_(dim: Int, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean }): this;
   /**
    * Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
    */
@@ -1205,6 +1495,275 @@ export class Tensor extends Handle {
    * The storage that `self` views, shared (new reference).
    */
   untypedStorage(): Storage;
+  /**
+   * Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
+   */
+  view(size: Ints): Tensor;
+  /**
+   * The same bytes as elements of another dtype. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
+   * the other strides and the storage offset must divide.
+   */
+  view(dtype: DType): Tensor;
+  /**
+   * `view` with the shape of `other`.
+   */
+  viewAs(other: Tensor): Tensor;
+  /**
+   * Another shape of the same elements, a view where strides allow it and a copy otherwise; one size may be -1.
+   */
+  reshape(shape: Ints): Tensor;
+  /**
+   * `reshape` to the shape of `other`.
+   */
+  reshapeAs(other: Tensor): Tensor;
+  /**
+   * Joins dimensions `start_dim` to `end_dim` into one; a view where strides allow it.
+   */
+  flatten(options?: { startDim?: Int; endDim?: Int }): Tensor;
+  flatten(startDim: Int, options?: { endDim?: Int }): Tensor;
+  flatten(startDim: Int, endDim: Int): Tensor;
+  /**
+   * Splits dimension `dim` into several of the given sizes, one of which may be -1.
+   */
+  unflatten(dim: Int, options: { sizes: Ints }): Tensor;
+  unflatten(dim: Int, sizes: Ints): Tensor;
+  /**
+   * A contiguous one-dimensional tensor of the elements; a view where `self` is contiguous.
+   */
+  ravel(): Tensor;
+  /**
+   * Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused.
+   */
+  t(): Tensor;
+  /**
+   * Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused.
+   */
+  t_(): this;
+  /**
+   * Swaps two dimensions.
+   */
+  transpose(dim0: Int, options: { dim1: Int }): Tensor;
+  transpose(dim0: Int, dim1: Int): Tensor;
+  /**
+   * Swaps two dimensions.
+   */
+  transpose_(dim0: Int, options: { dim1: Int }): this;
+  transpose_(dim0: Int, dim1: Int): this;
+  /**
+   * `transpose` under NumPy's name.
+   */
+  swapaxes(axis0: Int, options: { axis1: Int }): Tensor;
+  swapaxes(axis0: Int, axis1: Int): Tensor;
+  /**
+   * `transpose` under NumPy's name.
+   */
+  swapaxes_(axis0: Int, options: { axis1: Int }): this;
+  swapaxes_(axis0: Int, axis1: Int): this;
+  /**
+   * `transpose` under another name.
+   */
+  swapdims(dim0: Int, options: { dim1: Int }): Tensor;
+  swapdims(dim0: Int, dim1: Int): Tensor;
+  /**
+   * `transpose` under another name.
+   */
+  swapdims_(dim0: Int, options: { dim1: Int }): this;
+  swapdims_(dim0: Int, dim1: Int): this;
+  /**
+   * Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`.
+   */
+  permute(dims: Ints): Tensor;
+  /**
+   * Moves dimension `source` to `destination`; the others keep their order.
+   */
+  movedim(source: Int, options: { destination: Int }): Tensor;
+  movedim(source: Int, destination: Int): Tensor;
+  /**
+   * Moves several dimensions; the others keep their order.
+   */
+  movedim(source: Ints, options: { destination: Ints }): Tensor;
+  movedim(source: Ints, destination: Ints): Tensor;
+  /**
+   * Moves dimension `source` to `destination`; the others keep their order.
+   */
+  moveaxis(source: Int, options: { destination: Int }): Tensor;
+  moveaxis(source: Int, destination: Int): Tensor;
+  /**
+   * Moves several dimensions; the others keep their order.
+   */
+  moveaxis(source: Ints, options: { destination: Ints }): Tensor;
+  moveaxis(source: Ints, destination: Ints): Tensor;
+  /**
+   * Reverses the order of dimensions. An attribute in Python.
+   */
+  T(): Tensor;
+  /**
+   * Swaps the last two dimensions. An attribute in Python.
+   */
+  mT(): Tensor;
+  /**
+   * Swaps the last two dimensions and conjugates; a copy for complex dtypes. An attribute in Python.
+   */
+  mH(): Tensor;
+  /**
+   * `mH` of a matrix; a zero-dim tensor stays as it is. An attribute in Python.
+   */
+  H(): Tensor;
+  /**
+   * Swaps the last two dimensions and conjugates; a copy for complex dtypes.
+   */
+  adjoint(): Tensor;
+  /**
+   * Repeats dimensions of size 1, and adds leading ones, with stride 0 instead of copies. A size of -1 keeps a dimension.
+   */
+  expand(size: Ints, options?: { implicit?: boolean }): Tensor;
+  /**
+   * `expand` to the shape of `other`.
+   */
+  expandAs(other: Tensor): Tensor;
+  /**
+   * `expand` under its array API name.
+   */
+  broadcastTo(size: Ints): Tensor;
+  /**
+   * Drops all dimensions of size 1.
+   */
+  squeeze(): Tensor;
+  /**
+   * Drops dimension `dim` if its size is 1.
+   */
+  squeeze(dim: Int): Tensor;
+  /**
+   * Drops those of the listed dimensions whose size is 1.
+   */
+  squeeze(dim: Ints): Tensor;
+  /**
+   * Drops all dimensions of size 1.
+   */
+  squeeze_(): this;
+  /**
+   * Drops dimension `dim` if its size is 1.
+   */
+  squeeze_(dim: Int): this;
+  /**
+   * Drops those of the listed dimensions whose size is 1.
+   */
+  squeeze_(dim: Ints): this;
+  /**
+   * Inserts a dimension of size 1 at `dim`.
+   */
+  unsqueeze(dim: Int): Tensor;
+  /**
+   * Inserts a dimension of size 1 at `dim`.
+   */
+  unsqueeze_(dim: Int): this;
+  /**
+   * Positions `start` to `start + length` of dimension `dim`.
+   */
+  narrow(dim: Int, options: { start: Int; length: Int }): Tensor;
+  narrow(dim: Int, start: Int, length: Int): Tensor;
+  /**
+   * `narrow` from a position that a zero-dim integral tensor holds.
+   */
+  narrow(dim: Int, options: { start: Tensor; length: Int }): Tensor;
+  narrow(dim: Int, start: Tensor, length: Int): Tensor;
+  /**
+   * Position `index` of dimension `dim`, which goes away.
+   */
+  select(dim: Int, options: { index: Int }): Tensor;
+  select(dim: Int, index: Int): Tensor;
+  /**
+   * Views the storage of `self` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `self` is used.
+   */
+  asStrided(size: Ints, options: { stride: Ints; storageOffset?: Int | null }): Tensor;
+  asStrided(size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Tensor;
+  asStrided(size: Ints, stride: Ints, storageOffset: Int | null): Tensor;
+  /**
+   * Views the storage of `self` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `self` is used.
+   */
+  asStrided_(size: Ints, options: { stride: Ints; storageOffset?: Int | null }): this;
+  asStrided_(size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): this;
+  asStrided_(size: Ints, stride: Ints, storageOffset: Int | null): this;
+  /**
+   * All windows of `size` positions of a dimension, `step` apart; the positions in a window become the last dimension.
+   */
+  unfold(dimension: Int, options: { size: Int; step: Int }): Tensor;
+  unfold(dimension: Int, size: Int, step: Int): Tensor;
+  /**
+   * Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
+   */
+  diagonal(options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+  diagonal(offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
+  diagonal(offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
+  diagonal(offset: Int, dim1: Int, dim2: Int): Tensor;
+  /**
+   * Another tensor over the same memory.
+   */
+  detach(): Tensor;
+  /**
+   * Every position of dimension `dim`, which goes away.
+   */
+  unbind(options?: { dim?: Int }): Tensor[];
+  unbind(dim: Int): Tensor[];
+  /**
+   * Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
+   */
+  split(splitSize: Int, options?: { dim?: Int }): Tensor[];
+  split(splitSize: Int, dim: Int): Tensor[];
+  /**
+   * Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+   */
+  split(splitSize: Ints, options?: { dim?: Int }): Tensor[];
+  split(splitSize: Ints, dim: Int): Tensor[];
+  /**
+   * Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+   */
+  splitWithSizes(splitSizes: Ints, options?: { dim?: Int }): Tensor[];
+  splitWithSizes(splitSizes: Ints, dim: Int): Tensor[];
+  /**
+   * Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
+   */
+  chunk(chunks: Int, options?: { dim?: Int }): Tensor[];
+  chunk(chunks: Int, dim: Int): Tensor[];
+  /**
+   * Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
+   */
+  tensorSplit(sections: Int, options?: { dim?: Int }): Tensor[];
+  tensorSplit(sections: Int, dim: Int): Tensor[];
+  /**
+   * Cuts a dimension before each of the listed positions.
+   */
+  tensorSplit(indices: Ints, options?: { dim?: Int }): Tensor[];
+  tensorSplit(indices: Ints, dim: Int): Tensor[];
+  /**
+   * `tensor_split` by a CPU int64 tensor: a zero-dim one counts sections, a one-dim one lists positions.
+   */
+  tensorSplit(tensorIndicesOrSections: Tensor, options?: { dim?: Int }): Tensor[];
+  tensorSplit(tensorIndicesOrSections: Tensor, dim: Int): Tensor[];
+  /**
+   * Cuts columns (the only dimension of a vector) into equal sections; the size must divide.
+   */
+  hsplit(sections: Int): Tensor[];
+  /**
+   * Cuts columns (the only dimension of a vector) before the listed positions.
+   */
+  hsplit(indices: Ints): Tensor[];
+  /**
+   * Cuts rows into equal sections; the size must divide.
+   */
+  vsplit(sections: Int): Tensor[];
+  /**
+   * Cuts rows before the listed positions.
+   */
+  vsplit(indices: Ints): Tensor[];
+  /**
+   * Cuts dimension 2 into equal sections; the size must divide.
+   */
+  dsplit(sections: Int): Tensor[];
+  /**
+   * Cuts dimension 2 before the listed positions.
+   */
+  dsplit(indices: Ints): Tensor[];
 }
 
 /** Bytes that tensors share. */
@@ -1691,11 +2250,247 @@ export function angle(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** angle, off the event loop. */
 export function angleAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
+ * Copies `self`. Strides stay where `self` is dense, unless another `memory_format` is asked for.
+ */
+export function clone(input: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
+/** clone, off the event loop. */
+export function cloneAsync(input: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+/**
+ * Gives every element one value: a number, which the dtype must be able to hold, or a zero-dim tensor.
+ */
+export function fill(input: Tensor, options: { value: Tensor | Scalar }): Tensor;
+export function fill(input: Tensor, value: Tensor | Scalar): Tensor;
+/** fill, off the event loop. */
+export function fillAsync(input: Tensor, options: { value: Tensor | Scalar }): Promise<Tensor>;
+export function fillAsync(input: Tensor, value: Tensor | Scalar): Promise<Tensor>;
+/**
+ * Writes zeros to every element.
+ */
+export function zero_(input: Tensor): Tensor;
+/**
  * Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
  */
 export function zeros(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** zeros, off the event loop. */
 export function zerosAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Makes a tensor of ones of shape `size`. `dtype` is the default dtype unless given.
+ */
+export function ones(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+/** ones, off the event loop. */
+export function onesAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Makes a tensor of shape `size` whose elements are `fill_value`. `dtype` follows from the number unless given: bool, int64, the
+ * default dtype or its complex. A number that `dtype` cannot hold is refused.
+ */
+export function full(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function full(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+/** full, off the event loop. */
+export function fullAsync(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function fullAsync(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given.
+ * The channels-last formats want 4 or 5 dimensions.
+ */
+export function empty(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null }): Tensor;
+/** empty, off the event loop. */
+export function emptyAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Makes a tensor of arbitrary values with the given strides, in elements, which must not be negative. `dtype` is the default dtype unless given.
+ */
+export function emptyStrided(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function emptyStrided(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+/** emptyStrided, off the event loop. */
+export function emptyStridedAsync(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function emptyStridedAsync(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+/**
+ * Makes a dense tensor of arbitrary values. `physical_layout` lists the dimensions from the slowest in memory to the fastest;
+ * each must appear once and none may be negative.
+ */
+export function emptyPermuted(size: Ints, options: { physicalLayout: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function emptyPermuted(size: Ints, physicalLayout: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+/** emptyPermuted, off the event loop. */
+export function emptyPermutedAsync(size: Ints, options: { physicalLayout: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function emptyPermutedAsync(size: Ints, physicalLayout: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+/**
+ * Makes a zero-dim tensor of one number. `dtype` is the default dtype unless given.
+ */
+export function scalarTensor(s: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+/** scalarTensor, off the event loop. */
+export function scalarTensorAsync(s: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+/**
+ * Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
+ */
+export function arange(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+/**
+ * Counts from `start` up to, not including, `end`.
+ */
+export function arange(start: Scalar, options: { end: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function arange(start: Scalar, end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+/**
+ * Counts from `start` up to, not including, `end` by `step`: ceil((end - start) / step) values. `step` must not be 0 and must lead from
+ * `start` towards `end`.
+ */
+export function arange(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function arange(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function arange(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+/** arange, off the event loop. */
+export function arangeAsync(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/** arange, off the event loop. */
+export function arangeAsync(start: Scalar, options: { end: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function arangeAsync(start: Scalar, end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/** arange, off the event loop. */
+export function arangeAsync(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function arangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function arangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
+ */
+export function range(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function range(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function range(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+/** range, off the event loop. */
+export function rangeAsync(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function rangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function rangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+ */
+export function linspace(start: Scalar, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function linspace(start: Scalar, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+/**
+ * Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+ * Tensors must have no dimensions.
+ */
+export function linspace(start: Tensor, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function linspace(start: Tensor, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+/**
+ * Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+ * Tensors must have no dimensions.
+ */
+export function linspace(start: Tensor, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function linspace(start: Tensor, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+/**
+ * Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+ * Tensors must have no dimensions.
+ */
+export function linspace(start: Scalar, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function linspace(start: Scalar, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+/** linspace, off the event loop. */
+export function linspaceAsync(start: Scalar, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function linspaceAsync(start: Scalar, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/** linspace, off the event loop. */
+export function linspaceAsync(start: Tensor, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function linspaceAsync(start: Tensor, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/** linspace, off the event loop. */
+export function linspaceAsync(start: Tensor, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function linspaceAsync(start: Tensor, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/** linspace, off the event loop. */
+export function linspaceAsync(start: Scalar, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function linspaceAsync(start: Scalar, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+ */
+export function logspace(start: Scalar, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function logspace(start: Scalar, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function logspace(start: Scalar, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+/**
+ * Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+ * Tensors must have no dimensions.
+ */
+export function logspace(start: Tensor, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function logspace(start: Tensor, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function logspace(start: Tensor, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+/**
+ * Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+ * Tensors must have no dimensions.
+ */
+export function logspace(start: Tensor, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function logspace(start: Tensor, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function logspace(start: Tensor, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+/**
+ * Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+ * Tensors must have no dimensions.
+ */
+export function logspace(start: Scalar, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function logspace(start: Scalar, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function logspace(start: Scalar, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+/** logspace, off the event loop. */
+export function logspaceAsync(start: Scalar, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/** logspace, off the event loop. */
+export function logspaceAsync(start: Tensor, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/** logspace, off the event loop. */
+export function logspaceAsync(start: Tensor, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/** logspace, off the event loop. */
+export function logspaceAsync(start: Scalar, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Makes the n x n identity matrix. `dtype` is the default dtype unless given.
+ */
+export function eye(n: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+/**
+ * Makes an n x m matrix with ones on the diagonal and zeros elsewhere. `dtype` is the default dtype unless given.
+ */
+export function eye(n: Int, options: { m: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function eye(n: Int, m: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+/** eye, off the event loop. */
+export function eyeAsync(n: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/** eye, off the event loop. */
+export function eyeAsync(n: Int, options: { m: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function eyeAsync(n: Int, m: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Lists the rows and columns, as a 2 x N tensor, of the elements on and below diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
+ */
+export function trilIndices(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function trilIndices(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function trilIndices(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+/** trilIndices, off the event loop. */
+export function trilIndicesAsync(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function trilIndicesAsync(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function trilIndicesAsync(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+/**
+ * Lists the rows and columns, as a 2 x N tensor, of the elements on and above diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
+ */
+export function triuIndices(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function triuIndices(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function triuIndices(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+/** triuIndices, off the event loop. */
+export function triuIndicesAsync(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function triuIndicesAsync(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function triuIndicesAsync(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+/**
+ * Makes a tensor of arbitrary values with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
+ */
+export function emptyLike(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
+/** emptyLike, off the event loop. */
+export function emptyLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+/**
+ * Makes a tensor of zeros with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
+ */
+export function zerosLike(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
+/** zerosLike, off the event loop. */
+export function zerosLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+/**
+ * Makes a tensor of ones with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
+ */
+export function onesLike(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
+/** onesLike, off the event loop. */
+export function onesLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+/**
+ * Makes a tensor of `fill_value` with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
+ */
+export function fullLike(input: Tensor, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
+export function fullLike(input: Tensor, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
+/** fullLike, off the event loop. */
+export function fullLikeAsync(input: Tensor, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+export function fullLikeAsync(input: Tensor, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
 /**
  * The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
  */
@@ -1888,6 +2683,185 @@ export function hypot(input: Tensor, other: Tensor, options?: { out?: Tensor | n
 /** hypot, off the event loop. */
 export function hypotAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
 export function hypotAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
+ */
+export function indexPut(input: Tensor, options: { indices: readonly (Tensor | null)[] | null; values: Tensor; accumulate?: boolean }): Tensor;
+export function indexPut(input: Tensor, indices: readonly (Tensor | null)[] | null, values: Tensor, options?: { accumulate?: boolean }): Tensor;
+export function indexPut(input: Tensor, indices: readonly (Tensor | null)[] | null, values: Tensor, accumulate: boolean): Tensor;
+/** indexPut, off the event loop. */
+export function indexPutAsync(input: Tensor, options: { indices: readonly (Tensor | null)[] | null; values: Tensor; accumulate?: boolean }): Promise<Tensor>;
+export function indexPutAsync(input: Tensor, indices: readonly (Tensor | null)[] | null, values: Tensor, options?: { accumulate?: boolean }): Promise<Tensor>;
+export function indexPutAsync(input: Tensor, indices: readonly (Tensor | null)[] | null, values: Tensor, accumulate: boolean): Promise<Tensor>;
+/**
+ * Picks positions of dimension `dim`. `index` is an int32 or int64 vector of values in [0, size).
+ */
+export function indexSelect(input: Tensor, options: { dim: Int; index: Tensor; out?: Tensor | null }): Tensor;
+export function indexSelect(input: Tensor, dim: Int, index: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** indexSelect, off the event loop. */
+export function indexSelectAsync(input: Tensor, options: { dim: Int; index: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function indexSelectAsync(input: Tensor, dim: Int, index: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The elements whose bool `mask` is set, as a vector in row-major order; the shapes broadcast.
+ */
+export function maskedSelect(input: Tensor, options: { mask: Tensor; out?: Tensor | null }): Tensor;
+export function maskedSelect(input: Tensor, mask: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** maskedSelect, off the event loop. */
+export function maskedSelectAsync(input: Tensor, options: { mask: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function maskedSelectAsync(input: Tensor, mask: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast.
+ */
+export function maskedFill(input: Tensor, options: { mask: Tensor; value: Tensor | Scalar }): Tensor;
+export function maskedFill(input: Tensor, mask: Tensor, value: Tensor | Scalar): Tensor;
+/** maskedFill, off the event loop. */
+export function maskedFillAsync(input: Tensor, options: { mask: Tensor; value: Tensor | Scalar }): Promise<Tensor>;
+export function maskedFillAsync(input: Tensor, mask: Tensor, value: Tensor | Scalar): Promise<Tensor>;
+/**
+ * Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many.
+ */
+export function maskedScatter(input: Tensor, options: { mask: Tensor; source: Tensor }): Tensor;
+export function maskedScatter(input: Tensor, mask: Tensor, source: Tensor): Tensor;
+/** maskedScatter, off the event loop. */
+export function maskedScatterAsync(input: Tensor, options: { mask: Tensor; source: Tensor }): Promise<Tensor>;
+export function maskedScatterAsync(input: Tensor, mask: Tensor, source: Tensor): Promise<Tensor>;
+/**
+ * For every position of `index`, the element of `self` at that position but, in dimension `dim`, where the index says. `index` is int32 or int64, of as
+ * many dimensions as `self` and no larger apart from `dim`.
+ */
+export function gather(input: Tensor, options: { dim: Int; index: Tensor; sparseGrad?: boolean; out?: Tensor | null }): Tensor;
+export function gather(input: Tensor, dim: Int, index: Tensor, options?: { sparseGrad?: boolean; out?: Tensor | null }): Tensor;
+/** gather, off the event loop. */
+export function gatherAsync(input: Tensor, options: { dim: Int; index: Tensor; sparseGrad?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function gatherAsync(input: Tensor, dim: Int, index: Tensor, options?: { sparseGrad?: boolean; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Elements by their row-major numbers; negative ones count from the end. The result has the shape of `index`, an int64 tensor.
+ */
+export function take(input: Tensor, options: { index: Tensor; out?: Tensor | null }): Tensor;
+export function take(input: Tensor, index: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** take, off the event loop. */
+export function takeAsync(input: Tensor, options: { index: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function takeAsync(input: Tensor, index: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `gather` with broadcasting; without `dim` from the flattened tensor.
+ */
+export function takeAlongDim(input: Tensor, options: { indices: Tensor; dim?: Int | null; out?: Tensor | null }): Tensor;
+export function takeAlongDim(input: Tensor, indices: Tensor, options?: { dim?: Int | null; out?: Tensor | null }): Tensor;
+export function takeAlongDim(input: Tensor, indices: Tensor, dim: Int | null, options?: { out?: Tensor | null }): Tensor;
+/** takeAlongDim, off the event loop. */
+export function takeAlongDimAsync(input: Tensor, options: { indices: Tensor; dim?: Int | null; out?: Tensor | null }): Promise<Tensor>;
+export function takeAlongDimAsync(input: Tensor, indices: Tensor, options?: { dim?: Int | null; out?: Tensor | null }): Promise<Tensor>;
+export function takeAlongDimAsync(input: Tensor, indices: Tensor, dim: Int | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The positions of the elements that are not zero: a row of int64 coordinates for each, in row-major order.
+ */
+export function nonzero(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** nonzero, off the event loop. */
+export function nonzeroAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
+ */
+export function nonzeroNumpy(input: Tensor): Tensor[];
+/** nonzeroNumpy, off the event loop. */
+export function nonzeroNumpyAsync(input: Tensor): Promise<Tensor[]>;
+/**
+ * `nonzero` under NumPy's name.
+ */
+export function argwhere(input: Tensor): Tensor;
+/** argwhere, off the event loop. */
+export function argwhereAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds.
+ */
+export function put(input: Tensor, options: { index: Tensor; source: Tensor; accumulate?: boolean }): Tensor;
+export function put(input: Tensor, index: Tensor, source: Tensor, options?: { accumulate?: boolean }): Tensor;
+export function put(input: Tensor, index: Tensor, source: Tensor, accumulate: boolean): Tensor;
+/** put, off the event loop. */
+export function putAsync(input: Tensor, options: { index: Tensor; source: Tensor; accumulate?: boolean }): Promise<Tensor>;
+export function putAsync(input: Tensor, index: Tensor, source: Tensor, options?: { accumulate?: boolean }): Promise<Tensor>;
+export function putAsync(input: Tensor, index: Tensor, source: Tensor, accumulate: boolean): Promise<Tensor>;
+/**
+ * The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
+ * the last stays.
+ */
+export function scatter(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; out?: Tensor | null }): Tensor;
+export function scatter(input: Tensor, dim: Int, index: Tensor, src: Tensor, options?: { out?: Tensor | null }): Tensor;
+/**
+ * Writes one number to the positions that `index` names.
+ */
+export function scatter(input: Tensor, options: { dim: Int; index: Tensor; value: Scalar; out?: Tensor | null }): Tensor;
+export function scatter(input: Tensor, dim: Int, index: Tensor, value: Scalar, options?: { out?: Tensor | null }): Tensor;
+/**
+ * Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+ */
+export function scatter(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; reduce: string; out?: Tensor | null }): Tensor;
+export function scatter(input: Tensor, dim: Int, index: Tensor, src: Tensor, options: { reduce: string; out?: Tensor | null }): Tensor;
+/**
+ * Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+ */
+export function scatter(input: Tensor, options: { dim: Int; index: Tensor; value: Scalar; reduce: string; out?: Tensor | null }): Tensor;
+export function scatter(input: Tensor, dim: Int, index: Tensor, value: Scalar, options: { reduce: string; out?: Tensor | null }): Tensor;
+/** scatter, off the event loop. */
+export function scatterAsync(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, dim: Int, index: Tensor, src: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/** scatter, off the event loop. */
+export function scatterAsync(input: Tensor, options: { dim: Int; index: Tensor; value: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, dim: Int, index: Tensor, value: Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/** scatter, off the event loop. */
+export function scatterAsync(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; reduce: string; out?: Tensor | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, dim: Int, index: Tensor, src: Tensor, options: { reduce: string; out?: Tensor | null }): Promise<Tensor>;
+/** scatter, off the event loop. */
+export function scatterAsync(input: Tensor, options: { dim: Int; index: Tensor; value: Scalar; reduce: string; out?: Tensor | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, dim: Int, index: Tensor, value: Scalar, options: { reduce: string; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names.
+ */
+export function scatterAdd(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; out?: Tensor | null }): Tensor;
+export function scatterAdd(input: Tensor, dim: Int, index: Tensor, src: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** scatterAdd, off the event loop. */
+export function scatterAddAsync(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function scatterAddAsync(input: Tensor, dim: Int, index: Tensor, src: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
+ * that were there do not count. Means of integers round down.
+ */
+export function scatterReduce(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Tensor;
+export function scatterReduce(input: Tensor, dim: Int, index: Tensor, src: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Tensor;
+/** scatterReduce, off the event loop. */
+export function scatterReduceAsync(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function scatterReduceAsync(input: Tensor, dim: Int, index: Tensor, src: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names.
+ */
+export function indexAdd(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; alpha?: Scalar; out?: Tensor | null }): Tensor;
+export function indexAdd(input: Tensor, dim: Int, index: Tensor, source: Tensor, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
+/** indexAdd, off the event loop. */
+export function indexAddAsync(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function indexAddAsync(input: Tensor, dim: Int, index: Tensor, source: Tensor, options?: { alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Writes `source` to the positions of dimension `dim` that the int64 vector `index` names.
+ */
+export function indexCopy(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; out?: Tensor | null }): Tensor;
+export function indexCopy(input: Tensor, dim: Int, index: Tensor, source: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** indexCopy, off the event loop. */
+export function indexCopyAsync(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function indexCopyAsync(input: Tensor, dim: Int, index: Tensor, source: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Writes one value to the positions of dimension `dim` that the int64 vector `index` names.
+ */
+export function indexFill(input: Tensor, options: { dim: Int; index: Tensor; value: Tensor | Scalar }): Tensor;
+export function indexFill(input: Tensor, dim: Int, index: Tensor, value: Tensor | Scalar): Tensor;
+/** indexFill, off the event loop. */
+export function indexFillAsync(input: Tensor, options: { dim: Int; index: Tensor; value: Tensor | Scalar }): Promise<Tensor>;
+export function indexFillAsync(input: Tensor, dim: Int, index: Tensor, value: Tensor | Scalar): Promise<Tensor>;
+/**
+ * Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
+ */
+export function indexReduce(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Tensor;
+export function indexReduce(input: Tensor, dim: Int, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Tensor;
+/** indexReduce, off the event loop. */
+export function indexReduceAsync(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function indexReduceAsync(input: Tensor, dim: Int, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Promise<Tensor>;
 /**
  * Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
  */
@@ -2609,5 +3583,343 @@ export function emptyCache(): void;
  * Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit.
  */
 export function setMemoryLimit(nbytes: Int): void;
+/**
+ * Another shape of the same elements, a view where strides allow it and a copy otherwise; one size may be -1.
+ */
+export function reshape(input: Tensor, options: { shape: Ints }): Tensor;
+export function reshape(input: Tensor, shape: Ints): Tensor;
+/** reshape, off the event loop. */
+export function reshapeAsync(input: Tensor, options: { shape: Ints }): Promise<Tensor>;
+export function reshapeAsync(input: Tensor, shape: Ints): Promise<Tensor>;
+/**
+ * Joins dimensions `start_dim` to `end_dim` into one; a view where strides allow it.
+ */
+export function flatten(input: Tensor, options?: { startDim?: Int; endDim?: Int }): Tensor;
+export function flatten(input: Tensor, startDim: Int, options?: { endDim?: Int }): Tensor;
+export function flatten(input: Tensor, startDim: Int, endDim: Int): Tensor;
+/** flatten, off the event loop. */
+export function flattenAsync(input: Tensor, options?: { startDim?: Int; endDim?: Int }): Promise<Tensor>;
+export function flattenAsync(input: Tensor, startDim: Int, options?: { endDim?: Int }): Promise<Tensor>;
+export function flattenAsync(input: Tensor, startDim: Int, endDim: Int): Promise<Tensor>;
+/**
+ * Splits dimension `dim` into several of the given sizes, one of which may be -1.
+ */
+export function unflatten(input: Tensor, options: { dim: Int; sizes: Ints }): Tensor;
+export function unflatten(input: Tensor, dim: Int, sizes: Ints): Tensor;
+/** unflatten, off the event loop. */
+export function unflattenAsync(input: Tensor, options: { dim: Int; sizes: Ints }): Promise<Tensor>;
+export function unflattenAsync(input: Tensor, dim: Int, sizes: Ints): Promise<Tensor>;
+/**
+ * A contiguous one-dimensional tensor of the elements; a view where `self` is contiguous.
+ */
+export function ravel(input: Tensor): Tensor;
+/** ravel, off the event loop. */
+export function ravelAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused.
+ */
+export function t(input: Tensor): Tensor;
+/** t, off the event loop. */
+export function tAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Swaps two dimensions.
+ */
+export function transpose(input: Tensor, options: { dim0: Int; dim1: Int }): Tensor;
+export function transpose(input: Tensor, dim0: Int, dim1: Int): Tensor;
+/** transpose, off the event loop. */
+export function transposeAsync(input: Tensor, options: { dim0: Int; dim1: Int }): Promise<Tensor>;
+export function transposeAsync(input: Tensor, dim0: Int, dim1: Int): Promise<Tensor>;
+/**
+ * `transpose` under NumPy's name.
+ */
+export function swapaxes(input: Tensor, options: { axis0: Int; axis1: Int }): Tensor;
+export function swapaxes(input: Tensor, axis0: Int, axis1: Int): Tensor;
+/** swapaxes, off the event loop. */
+export function swapaxesAsync(input: Tensor, options: { axis0: Int; axis1: Int }): Promise<Tensor>;
+export function swapaxesAsync(input: Tensor, axis0: Int, axis1: Int): Promise<Tensor>;
+/**
+ * `transpose` under another name.
+ */
+export function swapdims(input: Tensor, options: { dim0: Int; dim1: Int }): Tensor;
+export function swapdims(input: Tensor, dim0: Int, dim1: Int): Tensor;
+/** swapdims, off the event loop. */
+export function swapdimsAsync(input: Tensor, options: { dim0: Int; dim1: Int }): Promise<Tensor>;
+export function swapdimsAsync(input: Tensor, dim0: Int, dim1: Int): Promise<Tensor>;
+/**
+ * Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`.
+ */
+export function permute(input: Tensor, options: { dims: Ints }): Tensor;
+export function permute(input: Tensor, dims: Ints): Tensor;
+/** permute, off the event loop. */
+export function permuteAsync(input: Tensor, options: { dims: Ints }): Promise<Tensor>;
+export function permuteAsync(input: Tensor, dims: Ints): Promise<Tensor>;
+/**
+ * Moves dimension `source` to `destination`; the others keep their order.
+ */
+export function movedim(input: Tensor, options: { source: Int; destination: Int }): Tensor;
+export function movedim(input: Tensor, source: Int, destination: Int): Tensor;
+/**
+ * Moves several dimensions; the others keep their order.
+ */
+export function movedim(input: Tensor, options: { source: Ints; destination: Ints }): Tensor;
+export function movedim(input: Tensor, source: Ints, destination: Ints): Tensor;
+/** movedim, off the event loop. */
+export function movedimAsync(input: Tensor, options: { source: Int; destination: Int }): Promise<Tensor>;
+export function movedimAsync(input: Tensor, source: Int, destination: Int): Promise<Tensor>;
+/** movedim, off the event loop. */
+export function movedimAsync(input: Tensor, options: { source: Ints; destination: Ints }): Promise<Tensor>;
+export function movedimAsync(input: Tensor, source: Ints, destination: Ints): Promise<Tensor>;
+/**
+ * Moves dimension `source` to `destination`; the others keep their order.
+ */
+export function moveaxis(input: Tensor, options: { source: Int; destination: Int }): Tensor;
+export function moveaxis(input: Tensor, source: Int, destination: Int): Tensor;
+/**
+ * Moves several dimensions; the others keep their order.
+ */
+export function moveaxis(input: Tensor, options: { source: Ints; destination: Ints }): Tensor;
+export function moveaxis(input: Tensor, source: Ints, destination: Ints): Tensor;
+/** moveaxis, off the event loop. */
+export function moveaxisAsync(input: Tensor, options: { source: Int; destination: Int }): Promise<Tensor>;
+export function moveaxisAsync(input: Tensor, source: Int, destination: Int): Promise<Tensor>;
+/** moveaxis, off the event loop. */
+export function moveaxisAsync(input: Tensor, options: { source: Ints; destination: Ints }): Promise<Tensor>;
+export function moveaxisAsync(input: Tensor, source: Ints, destination: Ints): Promise<Tensor>;
+/**
+ * Swaps the last two dimensions and conjugates; a copy for complex dtypes.
+ */
+export function adjoint(input: Tensor): Tensor;
+/** adjoint, off the event loop. */
+export function adjointAsync(input: Tensor): Promise<Tensor>;
+/**
+ * `expand` under its array API name.
+ */
+export function broadcastTo(input: Tensor, options: { size: Ints }): Tensor;
+export function broadcastTo(input: Tensor, size: Ints): Tensor;
+/** broadcastTo, off the event loop. */
+export function broadcastToAsync(input: Tensor, options: { size: Ints }): Promise<Tensor>;
+export function broadcastToAsync(input: Tensor, size: Ints): Promise<Tensor>;
+/**
+ * Drops all dimensions of size 1.
+ */
+export function squeeze(input: Tensor): Tensor;
+/**
+ * Drops dimension `dim` if its size is 1.
+ */
+export function squeeze(input: Tensor, options: { dim: Int }): Tensor;
+export function squeeze(input: Tensor, dim: Int): Tensor;
+/**
+ * Drops those of the listed dimensions whose size is 1.
+ */
+export function squeeze(input: Tensor, options: { dim: Ints }): Tensor;
+export function squeeze(input: Tensor, dim: Ints): Tensor;
+/** squeeze, off the event loop. */
+export function squeezeAsync(input: Tensor): Promise<Tensor>;
+/** squeeze, off the event loop. */
+export function squeezeAsync(input: Tensor, options: { dim: Int }): Promise<Tensor>;
+export function squeezeAsync(input: Tensor, dim: Int): Promise<Tensor>;
+/** squeeze, off the event loop. */
+export function squeezeAsync(input: Tensor, options: { dim: Ints }): Promise<Tensor>;
+export function squeezeAsync(input: Tensor, dim: Ints): Promise<Tensor>;
+/**
+ * Inserts a dimension of size 1 at `dim`.
+ */
+export function unsqueeze(input: Tensor, options: { dim: Int }): Tensor;
+export function unsqueeze(input: Tensor, dim: Int): Tensor;
+/** unsqueeze, off the event loop. */
+export function unsqueezeAsync(input: Tensor, options: { dim: Int }): Promise<Tensor>;
+export function unsqueezeAsync(input: Tensor, dim: Int): Promise<Tensor>;
+/**
+ * Positions `start` to `start + length` of dimension `dim`.
+ */
+export function narrow(input: Tensor, options: { dim: Int; start: Int; length: Int }): Tensor;
+export function narrow(input: Tensor, dim: Int, start: Int, length: Int): Tensor;
+/**
+ * `narrow` from a position that a zero-dim integral tensor holds.
+ */
+export function narrow(input: Tensor, options: { dim: Int; start: Tensor; length: Int }): Tensor;
+export function narrow(input: Tensor, dim: Int, start: Tensor, length: Int): Tensor;
+/** narrow, off the event loop. */
+export function narrowAsync(input: Tensor, options: { dim: Int; start: Int; length: Int }): Promise<Tensor>;
+export function narrowAsync(input: Tensor, dim: Int, start: Int, length: Int): Promise<Tensor>;
+/** narrow, off the event loop. */
+export function narrowAsync(input: Tensor, options: { dim: Int; start: Tensor; length: Int }): Promise<Tensor>;
+export function narrowAsync(input: Tensor, dim: Int, start: Tensor, length: Int): Promise<Tensor>;
+/**
+ * Position `index` of dimension `dim`, which goes away.
+ */
+export function select(input: Tensor, options: { dim: Int; index: Int }): Tensor;
+export function select(input: Tensor, dim: Int, index: Int): Tensor;
+/** select, off the event loop. */
+export function selectAsync(input: Tensor, options: { dim: Int; index: Int }): Promise<Tensor>;
+export function selectAsync(input: Tensor, dim: Int, index: Int): Promise<Tensor>;
+/**
+ * Positions start:end:step of a dimension, by Python's rules; `step` must be positive.
+ */
+export function slice(input: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+export function slice(input: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+export function slice(input: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int }): Tensor;
+export function slice(input: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int }): Tensor;
+export function slice(input: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int): Tensor;
+/** slice, off the event loop. */
+export function sliceAsync(input: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Promise<Tensor>;
+export function sliceAsync(input: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int }): Promise<Tensor>;
+export function sliceAsync(input: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int }): Promise<Tensor>;
+export function sliceAsync(input: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int }): Promise<Tensor>;
+export function sliceAsync(input: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int): Promise<Tensor>;
+/**
+ * Views the storage of `self` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `self` is used.
+ */
+export function asStrided(input: Tensor, options: { size: Ints; stride: Ints; storageOffset?: Int | null }): Tensor;
+export function asStrided(input: Tensor, size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Tensor;
+export function asStrided(input: Tensor, size: Ints, stride: Ints, storageOffset: Int | null): Tensor;
+/** asStrided, off the event loop. */
+export function asStridedAsync(input: Tensor, options: { size: Ints; stride: Ints; storageOffset?: Int | null }): Promise<Tensor>;
+export function asStridedAsync(input: Tensor, size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Promise<Tensor>;
+export function asStridedAsync(input: Tensor, size: Ints, stride: Ints, storageOffset: Int | null): Promise<Tensor>;
+/**
+ * Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
+ */
+export function diagonal(input: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+export function diagonal(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
+export function diagonal(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
+export function diagonal(input: Tensor, offset: Int, dim1: Int, dim2: Int): Tensor;
+/** diagonal, off the event loop. */
+export function diagonalAsync(input: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Promise<Tensor>;
+export function diagonalAsync(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Promise<Tensor>;
+export function diagonalAsync(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Promise<Tensor>;
+export function diagonalAsync(input: Tensor, offset: Int, dim1: Int, dim2: Int): Promise<Tensor>;
+/**
+ * Another tensor over the same memory.
+ */
+export function detach(input: Tensor): Tensor;
+/** detach, off the event loop. */
+export function detachAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Every position of dimension `dim`, which goes away.
+ */
+export function unbind(input: Tensor, options?: { dim?: Int }): Tensor[];
+export function unbind(input: Tensor, dim: Int): Tensor[];
+/** unbind, off the event loop. */
+export function unbindAsync(input: Tensor, options?: { dim?: Int }): Promise<Tensor[]>;
+export function unbindAsync(input: Tensor, dim: Int): Promise<Tensor[]>;
+/**
+ * Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
+ */
+export function split(input: Tensor, options: { splitSize: Int; dim?: Int }): Tensor[];
+export function split(input: Tensor, splitSize: Int, options?: { dim?: Int }): Tensor[];
+export function split(input: Tensor, splitSize: Int, dim: Int): Tensor[];
+/**
+ * Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+ */
+export function split(input: Tensor, options: { splitSize: Ints; dim?: Int }): Tensor[];
+export function split(input: Tensor, splitSize: Ints, options?: { dim?: Int }): Tensor[];
+export function split(input: Tensor, splitSize: Ints, dim: Int): Tensor[];
+/** split, off the event loop. */
+export function splitAsync(input: Tensor, options: { splitSize: Int; dim?: Int }): Promise<Tensor[]>;
+export function splitAsync(input: Tensor, splitSize: Int, options?: { dim?: Int }): Promise<Tensor[]>;
+export function splitAsync(input: Tensor, splitSize: Int, dim: Int): Promise<Tensor[]>;
+/** split, off the event loop. */
+export function splitAsync(input: Tensor, options: { splitSize: Ints; dim?: Int }): Promise<Tensor[]>;
+export function splitAsync(input: Tensor, splitSize: Ints, options?: { dim?: Int }): Promise<Tensor[]>;
+export function splitAsync(input: Tensor, splitSize: Ints, dim: Int): Promise<Tensor[]>;
+/**
+ * Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+ */
+export function splitWithSizes(input: Tensor, options: { splitSizes: Ints; dim?: Int }): Tensor[];
+export function splitWithSizes(input: Tensor, splitSizes: Ints, options?: { dim?: Int }): Tensor[];
+export function splitWithSizes(input: Tensor, splitSizes: Ints, dim: Int): Tensor[];
+/** splitWithSizes, off the event loop. */
+export function splitWithSizesAsync(input: Tensor, options: { splitSizes: Ints; dim?: Int }): Promise<Tensor[]>;
+export function splitWithSizesAsync(input: Tensor, splitSizes: Ints, options?: { dim?: Int }): Promise<Tensor[]>;
+export function splitWithSizesAsync(input: Tensor, splitSizes: Ints, dim: Int): Promise<Tensor[]>;
+/**
+ * Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
+ */
+export function chunk(input: Tensor, options: { chunks: Int; dim?: Int }): Tensor[];
+export function chunk(input: Tensor, chunks: Int, options?: { dim?: Int }): Tensor[];
+export function chunk(input: Tensor, chunks: Int, dim: Int): Tensor[];
+/** chunk, off the event loop. */
+export function chunkAsync(input: Tensor, options: { chunks: Int; dim?: Int }): Promise<Tensor[]>;
+export function chunkAsync(input: Tensor, chunks: Int, options?: { dim?: Int }): Promise<Tensor[]>;
+export function chunkAsync(input: Tensor, chunks: Int, dim: Int): Promise<Tensor[]>;
+/**
+ * Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
+ */
+export function tensorSplit(input: Tensor, options: { sections: Int; dim?: Int }): Tensor[];
+export function tensorSplit(input: Tensor, sections: Int, options?: { dim?: Int }): Tensor[];
+export function tensorSplit(input: Tensor, sections: Int, dim: Int): Tensor[];
+/**
+ * Cuts a dimension before each of the listed positions.
+ */
+export function tensorSplit(input: Tensor, options: { indices: Ints; dim?: Int }): Tensor[];
+export function tensorSplit(input: Tensor, indices: Ints, options?: { dim?: Int }): Tensor[];
+export function tensorSplit(input: Tensor, indices: Ints, dim: Int): Tensor[];
+/**
+ * `tensor_split` by a CPU int64 tensor: a zero-dim one counts sections, a one-dim one lists positions.
+ */
+export function tensorSplit(input: Tensor, options: { tensorIndicesOrSections: Tensor; dim?: Int }): Tensor[];
+export function tensorSplit(input: Tensor, tensorIndicesOrSections: Tensor, options?: { dim?: Int }): Tensor[];
+export function tensorSplit(input: Tensor, tensorIndicesOrSections: Tensor, dim: Int): Tensor[];
+/** tensorSplit, off the event loop. */
+export function tensorSplitAsync(input: Tensor, options: { sections: Int; dim?: Int }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, sections: Int, options?: { dim?: Int }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, sections: Int, dim: Int): Promise<Tensor[]>;
+/** tensorSplit, off the event loop. */
+export function tensorSplitAsync(input: Tensor, options: { indices: Ints; dim?: Int }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, indices: Ints, options?: { dim?: Int }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, indices: Ints, dim: Int): Promise<Tensor[]>;
+/** tensorSplit, off the event loop. */
+export function tensorSplitAsync(input: Tensor, options: { tensorIndicesOrSections: Tensor; dim?: Int }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, tensorIndicesOrSections: Tensor, options?: { dim?: Int }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, tensorIndicesOrSections: Tensor, dim: Int): Promise<Tensor[]>;
+/**
+ * Cuts columns (the only dimension of a vector) into equal sections; the size must divide.
+ */
+export function hsplit(input: Tensor, options: { sections: Int }): Tensor[];
+export function hsplit(input: Tensor, sections: Int): Tensor[];
+/**
+ * Cuts columns (the only dimension of a vector) before the listed positions.
+ */
+export function hsplit(input: Tensor, options: { indices: Ints }): Tensor[];
+export function hsplit(input: Tensor, indices: Ints): Tensor[];
+/** hsplit, off the event loop. */
+export function hsplitAsync(input: Tensor, options: { sections: Int }): Promise<Tensor[]>;
+export function hsplitAsync(input: Tensor, sections: Int): Promise<Tensor[]>;
+/** hsplit, off the event loop. */
+export function hsplitAsync(input: Tensor, options: { indices: Ints }): Promise<Tensor[]>;
+export function hsplitAsync(input: Tensor, indices: Ints): Promise<Tensor[]>;
+/**
+ * Cuts rows into equal sections; the size must divide.
+ */
+export function vsplit(input: Tensor, options: { sections: Int }): Tensor[];
+export function vsplit(input: Tensor, sections: Int): Tensor[];
+/**
+ * Cuts rows before the listed positions.
+ */
+export function vsplit(input: Tensor, options: { indices: Ints }): Tensor[];
+export function vsplit(input: Tensor, indices: Ints): Tensor[];
+/** vsplit, off the event loop. */
+export function vsplitAsync(input: Tensor, options: { sections: Int }): Promise<Tensor[]>;
+export function vsplitAsync(input: Tensor, sections: Int): Promise<Tensor[]>;
+/** vsplit, off the event loop. */
+export function vsplitAsync(input: Tensor, options: { indices: Ints }): Promise<Tensor[]>;
+export function vsplitAsync(input: Tensor, indices: Ints): Promise<Tensor[]>;
+/**
+ * Cuts dimension 2 into equal sections; the size must divide.
+ */
+export function dsplit(input: Tensor, options: { sections: Int }): Tensor[];
+export function dsplit(input: Tensor, sections: Int): Tensor[];
+/**
+ * Cuts dimension 2 before the listed positions.
+ */
+export function dsplit(input: Tensor, options: { indices: Ints }): Tensor[];
+export function dsplit(input: Tensor, indices: Ints): Tensor[];
+/** dsplit, off the event loop. */
+export function dsplitAsync(input: Tensor, options: { sections: Int }): Promise<Tensor[]>;
+export function dsplitAsync(input: Tensor, sections: Int): Promise<Tensor[]>;
+/** dsplit, off the event loop. */
+export function dsplitAsync(input: Tensor, options: { indices: Ints }): Promise<Tensor[]>;
+export function dsplitAsync(input: Tensor, indices: Ints): Promise<Tensor[]>;
 export { var_ as var };
 

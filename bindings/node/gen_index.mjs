@@ -18,6 +18,8 @@ const lt_addcdiv = lt.addcdiv;
 const lt_addcdivAsync = lt.addcdivAsync;
 const lt_addcmul = lt.addcmul;
 const lt_addcmulAsync = lt.addcmulAsync;
+const lt_adjoint = lt.adjoint;
+const lt_adjointAsync = lt.adjointAsync;
 const lt_all = lt.all;
 const lt_allAsync = lt.allAsync;
 const lt_allclose = lt.allclose;
@@ -31,6 +33,8 @@ const lt_angle = lt.angle;
 const lt_angleAsync = lt.angleAsync;
 const lt_any = lt.any;
 const lt_anyAsync = lt.anyAsync;
+const lt_arange = lt.arange;
+const lt_arangeAsync = lt.arangeAsync;
 const lt_arccos = lt.arccos;
 const lt_arccosAsync = lt.arccosAsync;
 const lt_arccosh = lt.arccosh;
@@ -49,6 +53,10 @@ const lt_argmax = lt.argmax;
 const lt_argmaxAsync = lt.argmaxAsync;
 const lt_argmin = lt.argmin;
 const lt_argminAsync = lt.argminAsync;
+const lt_argwhere = lt.argwhere;
+const lt_argwhereAsync = lt.argwhereAsync;
+const lt_asStrided = lt.asStrided;
+const lt_asStridedAsync = lt.asStridedAsync;
 const lt_asTensor = lt.asTensor;
 const lt_asin = lt.asin;
 const lt_asinAsync = lt.asinAsync;
@@ -76,11 +84,15 @@ const lt_bitwiseRightShiftAsync = lt.bitwiseRightShiftAsync;
 const lt_bitwiseXor = lt.bitwiseXor;
 const lt_bitwiseXorAsync = lt.bitwiseXorAsync;
 const lt_bool = lt.bool;
+const lt_broadcastTo = lt.broadcastTo;
+const lt_broadcastToAsync = lt.broadcastToAsync;
 const lt_canCast = lt.canCast;
 const lt_ceil = lt.ceil;
 const lt_ceilAsync = lt.ceilAsync;
 const lt_channelsLast = lt.channelsLast;
 const lt_channelsLast3d = lt.channelsLast3d;
+const lt_chunk = lt.chunk;
+const lt_chunkAsync = lt.chunkAsync;
 const lt_clamp = lt.clamp;
 const lt_clampAsync = lt.clampAsync;
 const lt_clampMax = lt.clampMax;
@@ -89,6 +101,8 @@ const lt_clampMin = lt.clampMin;
 const lt_clampMinAsync = lt.clampMinAsync;
 const lt_clip = lt.clip;
 const lt_clipAsync = lt.clipAsync;
+const lt_clone = lt.clone;
+const lt_cloneAsync = lt.cloneAsync;
 const lt_complex = lt.complex;
 const lt_complex128 = lt.complex128;
 const lt_complex32 = lt.complex32;
@@ -109,12 +123,26 @@ const lt_countNonzero = lt.countNonzero;
 const lt_countNonzeroAsync = lt.countNonzeroAsync;
 const lt_cpuTier = lt.cpuTier;
 const lt_defaultGenerator = lt.defaultGenerator;
+const lt_detach = lt.detach;
+const lt_detachAsync = lt.detachAsync;
+const lt_diagonal = lt.diagonal;
+const lt_diagonalAsync = lt.diagonalAsync;
 const lt_div = lt.div;
 const lt_divAsync = lt.divAsync;
 const lt_divide = lt.divide;
 const lt_divideAsync = lt.divideAsync;
+const lt_dsplit = lt.dsplit;
+const lt_dsplitAsync = lt.dsplitAsync;
 const lt_dtypeSize = lt.dtypeSize;
+const lt_empty = lt.empty;
+const lt_emptyAsync = lt.emptyAsync;
 const lt_emptyCache = lt.emptyCache;
+const lt_emptyLike = lt.emptyLike;
+const lt_emptyLikeAsync = lt.emptyLikeAsync;
+const lt_emptyPermuted = lt.emptyPermuted;
+const lt_emptyPermutedAsync = lt.emptyPermutedAsync;
+const lt_emptyStrided = lt.emptyStrided;
+const lt_emptyStridedAsync = lt.emptyStridedAsync;
 const lt_eq = lt.eq;
 const lt_eqAsync = lt.eqAsync;
 const lt_equal = lt.equal;
@@ -124,8 +152,14 @@ const lt_exp2Async = lt.exp2Async;
 const lt_expAsync = lt.expAsync;
 const lt_expm1 = lt.expm1;
 const lt_expm1Async = lt.expm1Async;
+const lt_eye = lt.eye;
+const lt_eyeAsync = lt.eyeAsync;
+const lt_fill = lt.fill;
+const lt_fillAsync = lt.fillAsync;
 const lt_fix = lt.fix;
 const lt_fixAsync = lt.fixAsync;
+const lt_flatten = lt.flatten;
+const lt_flattenAsync = lt.flattenAsync;
 const lt_float = lt.float;
 const lt_float16 = lt.float16;
 const lt_float32 = lt.float32;
@@ -144,6 +178,12 @@ const lt_fmod = lt.fmod;
 const lt_fmodAsync = lt.fmodAsync;
 const lt_frac = lt.frac;
 const lt_fracAsync = lt.fracAsync;
+const lt_full = lt.full;
+const lt_fullAsync = lt.fullAsync;
+const lt_fullLike = lt.fullLike;
+const lt_fullLikeAsync = lt.fullLikeAsync;
+const lt_gather = lt.gather;
+const lt_gatherAsync = lt.gatherAsync;
 const lt_ge = lt.ge;
 const lt_geAsync = lt.geAsync;
 const lt_generatorNew = lt.generatorNew;
@@ -156,10 +196,24 @@ const lt_greaterEqual = lt.greaterEqual;
 const lt_greaterEqualAsync = lt.greaterEqualAsync;
 const lt_gt = lt.gt;
 const lt_gtAsync = lt.gtAsync;
+const lt_hsplit = lt.hsplit;
+const lt_hsplitAsync = lt.hsplitAsync;
 const lt_hypot = lt.hypot;
 const lt_hypotAsync = lt.hypotAsync;
 const lt_imag = lt.imag;
 const lt_imagAsync = lt.imagAsync;
+const lt_indexAdd = lt.indexAdd;
+const lt_indexAddAsync = lt.indexAddAsync;
+const lt_indexCopy = lt.indexCopy;
+const lt_indexCopyAsync = lt.indexCopyAsync;
+const lt_indexFill = lt.indexFill;
+const lt_indexFillAsync = lt.indexFillAsync;
+const lt_indexPut = lt.indexPut;
+const lt_indexPutAsync = lt.indexPutAsync;
+const lt_indexReduce = lt.indexReduce;
+const lt_indexReduceAsync = lt.indexReduceAsync;
+const lt_indexSelect = lt.indexSelect;
+const lt_indexSelectAsync = lt.indexSelectAsync;
 const lt_int16 = lt.int16;
 const lt_int32 = lt.int32;
 const lt_int64 = lt.int64;
@@ -188,6 +242,8 @@ const lt_less = lt.less;
 const lt_lessAsync = lt.lessAsync;
 const lt_lessEqual = lt.lessEqual;
 const lt_lessEqualAsync = lt.lessEqualAsync;
+const lt_linspace = lt.linspace;
+const lt_linspaceAsync = lt.linspaceAsync;
 const lt_liveHandles = lt.liveHandles;
 const lt_log = lt.log;
 const lt_log10 = lt.log10;
@@ -205,9 +261,17 @@ const lt_logicalOr = lt.logicalOr;
 const lt_logicalOrAsync = lt.logicalOrAsync;
 const lt_logicalXor = lt.logicalXor;
 const lt_logicalXorAsync = lt.logicalXorAsync;
+const lt_logspace = lt.logspace;
+const lt_logspaceAsync = lt.logspaceAsync;
 const lt_lt = lt.lt;
 const lt_ltAsync = lt.ltAsync;
 const lt_manualSeed = lt.manualSeed;
+const lt_maskedFill = lt.maskedFill;
+const lt_maskedFillAsync = lt.maskedFillAsync;
+const lt_maskedScatter = lt.maskedScatter;
+const lt_maskedScatterAsync = lt.maskedScatterAsync;
+const lt_maskedSelect = lt.maskedSelect;
+const lt_maskedSelectAsync = lt.maskedSelectAsync;
 const lt_max = lt.max;
 const lt_maxAsync = lt.maxAsync;
 const lt_maximum = lt.maximum;
@@ -219,6 +283,10 @@ const lt_min = lt.min;
 const lt_minAsync = lt.minAsync;
 const lt_minimum = lt.minimum;
 const lt_minimumAsync = lt.minimumAsync;
+const lt_moveaxis = lt.moveaxis;
+const lt_moveaxisAsync = lt.moveaxisAsync;
+const lt_movedim = lt.movedim;
+const lt_movedimAsync = lt.movedimAsync;
 const lt_mul = lt.mul;
 const lt_mulAsync = lt.mulAsync;
 const lt_multinomial = lt.multinomial;
@@ -229,19 +297,31 @@ const lt_nanmean = lt.nanmean;
 const lt_nanmeanAsync = lt.nanmeanAsync;
 const lt_nansum = lt.nansum;
 const lt_nansumAsync = lt.nansumAsync;
+const lt_narrow = lt.narrow;
+const lt_narrowAsync = lt.narrowAsync;
 const lt_ne = lt.ne;
 const lt_neAsync = lt.neAsync;
 const lt_neg = lt.neg;
 const lt_negAsync = lt.negAsync;
 const lt_negative = lt.negative;
 const lt_negativeAsync = lt.negativeAsync;
+const lt_nonzero = lt.nonzero;
+const lt_nonzeroAsync = lt.nonzeroAsync;
+const lt_nonzeroNumpy = lt.nonzeroNumpy;
+const lt_nonzeroNumpyAsync = lt.nonzeroNumpyAsync;
 const lt_norm = lt.norm;
 const lt_normAsync = lt.normAsync;
 const lt_normal = lt.normal;
 const lt_normalAsync = lt.normalAsync;
 const lt_notEqual = lt.notEqual;
 const lt_notEqualAsync = lt.notEqualAsync;
+const lt_ones = lt.ones;
+const lt_onesAsync = lt.onesAsync;
+const lt_onesLike = lt.onesLike;
+const lt_onesLikeAsync = lt.onesLikeAsync;
 const lt_parseDevice = lt.parseDevice;
+const lt_permute = lt.permute;
+const lt_permuteAsync = lt.permuteAsync;
 const lt_poisson = lt.poisson;
 const lt_poissonAsync = lt.poissonAsync;
 const lt_polar = lt.polar;
@@ -254,6 +334,8 @@ const lt_preserveFormat = lt.preserveFormat;
 const lt_prod = lt.prod;
 const lt_prodAsync = lt.prodAsync;
 const lt_promoteTypes = lt.promoteTypes;
+const lt_put = lt.put;
+const lt_putAsync = lt.putAsync;
 const lt_rand = lt.rand;
 const lt_randAsync = lt.randAsync;
 const lt_randLike = lt.randLike;
@@ -268,6 +350,10 @@ const lt_randnLike = lt.randnLike;
 const lt_randnLikeAsync = lt.randnLikeAsync;
 const lt_randperm = lt.randperm;
 const lt_randpermAsync = lt.randpermAsync;
+const lt_range = lt.range;
+const lt_rangeAsync = lt.rangeAsync;
+const lt_ravel = lt.ravel;
+const lt_ravelAsync = lt.ravelAsync;
 const lt_real = lt.real;
 const lt_realAsync = lt.realAsync;
 const lt_reciprocal = lt.reciprocal;
@@ -277,6 +363,8 @@ const lt_reluAsync = lt.reluAsync;
 const lt_remainder = lt.remainder;
 const lt_remainderAsync = lt.remainderAsync;
 const lt_resetPeakMemoryStats = lt.resetPeakMemoryStats;
+const lt_reshape = lt.reshape;
+const lt_reshapeAsync = lt.reshapeAsync;
 const lt_resolveConj = lt.resolveConj;
 const lt_resolveConjAsync = lt.resolveConjAsync;
 const lt_resolveNeg = lt.resolveNeg;
@@ -290,7 +378,17 @@ const lt_rsub = lt.rsub;
 const lt_rsubAsync = lt.rsubAsync;
 const lt_scalarOperand = lt.scalarOperand;
 const lt_scalarOperandAsync = lt.scalarOperandAsync;
+const lt_scalarTensor = lt.scalarTensor;
+const lt_scalarTensorAsync = lt.scalarTensorAsync;
+const lt_scatter = lt.scatter;
+const lt_scatterAdd = lt.scatterAdd;
+const lt_scatterAddAsync = lt.scatterAddAsync;
+const lt_scatterAsync = lt.scatterAsync;
+const lt_scatterReduce = lt.scatterReduce;
+const lt_scatterReduceAsync = lt.scatterReduceAsync;
 const lt_scope = lt.scope;
+const lt_select = lt.select;
+const lt_selectAsync = lt.selectAsync;
 const lt_setDefaultDevice = lt.setDefaultDevice;
 const lt_setDefaultDtype = lt.setDefaultDtype;
 const lt_setMemoryLimit = lt.setMemoryLimit;
@@ -308,10 +406,17 @@ const lt_sinAsync = lt.sinAsync;
 const lt_sinh = lt.sinh;
 const lt_sinhAsync = lt.sinhAsync;
 const lt_slice = lt.slice;
+const lt_sliceAsync = lt.sliceAsync;
+const lt_split = lt.split;
+const lt_splitAsync = lt.splitAsync;
+const lt_splitWithSizes = lt.splitWithSizes;
+const lt_splitWithSizesAsync = lt.splitWithSizesAsync;
 const lt_sqrt = lt.sqrt;
 const lt_sqrtAsync = lt.sqrtAsync;
 const lt_square = lt.square;
 const lt_squareAsync = lt.squareAsync;
+const lt_squeeze = lt.squeeze;
+const lt_squeezeAsync = lt.squeezeAsync;
 const lt_std = lt.std;
 const lt_stdAsync = lt.stdAsync;
 const lt_stdMean = lt.stdMean;
@@ -324,17 +429,41 @@ const lt_subtract = lt.subtract;
 const lt_subtractAsync = lt.subtractAsync;
 const lt_sum = lt.sum;
 const lt_sumAsync = lt.sumAsync;
+const lt_swapaxes = lt.swapaxes;
+const lt_swapaxesAsync = lt.swapaxesAsync;
+const lt_swapdims = lt.swapdims;
+const lt_swapdimsAsync = lt.swapdimsAsync;
+const lt_t = lt.t;
+const lt_tAsync = lt.tAsync;
+const lt_take = lt.take;
+const lt_takeAlongDim = lt.takeAlongDim;
+const lt_takeAlongDimAsync = lt.takeAlongDimAsync;
+const lt_takeAsync = lt.takeAsync;
 const lt_tan = lt.tan;
 const lt_tanAsync = lt.tanAsync;
 const lt_tanh = lt.tanh;
 const lt_tanhAsync = lt.tanhAsync;
 const lt_tensor = lt.tensor;
+const lt_tensorSplit = lt.tensorSplit;
+const lt_tensorSplitAsync = lt.tensorSplitAsync;
 const lt_toString = lt.toString;
+const lt_transpose = lt.transpose;
+const lt_transposeAsync = lt.transposeAsync;
+const lt_trilIndices = lt.trilIndices;
+const lt_trilIndicesAsync = lt.trilIndicesAsync;
+const lt_triuIndices = lt.triuIndices;
+const lt_triuIndicesAsync = lt.triuIndicesAsync;
 const lt_trueDivide = lt.trueDivide;
 const lt_trueDivideAsync = lt.trueDivideAsync;
 const lt_trunc = lt.trunc;
 const lt_truncAsync = lt.truncAsync;
 const lt_uint8 = lt.uint8;
+const lt_unbind = lt.unbind;
+const lt_unbindAsync = lt.unbindAsync;
+const lt_unflatten = lt.unflatten;
+const lt_unflattenAsync = lt.unflattenAsync;
+const lt_unsqueeze = lt.unsqueeze;
+const lt_unsqueezeAsync = lt.unsqueezeAsync;
 const lt_var = lt.var;
 const lt_varAsync = lt.varAsync;
 const lt_varMean = lt.varMean;
@@ -344,10 +473,15 @@ const lt_viewAsComplex = lt.viewAsComplex;
 const lt_viewAsComplexAsync = lt.viewAsComplexAsync;
 const lt_viewAsReal = lt.viewAsReal;
 const lt_viewAsRealAsync = lt.viewAsRealAsync;
+const lt_vsplit = lt.vsplit;
+const lt_vsplitAsync = lt.vsplitAsync;
 const lt_where = lt.where;
 const lt_whereAsync = lt.whereAsync;
+const lt_zero_ = lt.zero_;
 const lt_zeros = lt.zeros;
 const lt_zerosAsync = lt.zerosAsync;
+const lt_zerosLike = lt.zerosLike;
+const lt_zerosLikeAsync = lt.zerosLikeAsync;
 
 export {
   lt_Generator as Generator,
@@ -367,6 +501,8 @@ export {
   lt_addcdivAsync as addcdivAsync,
   lt_addcmul as addcmul,
   lt_addcmulAsync as addcmulAsync,
+  lt_adjoint as adjoint,
+  lt_adjointAsync as adjointAsync,
   lt_all as all,
   lt_allAsync as allAsync,
   lt_allclose as allclose,
@@ -380,6 +516,8 @@ export {
   lt_angleAsync as angleAsync,
   lt_any as any,
   lt_anyAsync as anyAsync,
+  lt_arange as arange,
+  lt_arangeAsync as arangeAsync,
   lt_arccos as arccos,
   lt_arccosAsync as arccosAsync,
   lt_arccosh as arccosh,
@@ -398,6 +536,10 @@ export {
   lt_argmaxAsync as argmaxAsync,
   lt_argmin as argmin,
   lt_argminAsync as argminAsync,
+  lt_argwhere as argwhere,
+  lt_argwhereAsync as argwhereAsync,
+  lt_asStrided as asStrided,
+  lt_asStridedAsync as asStridedAsync,
   lt_asTensor as asTensor,
   lt_asin as asin,
   lt_asinAsync as asinAsync,
@@ -425,11 +567,15 @@ export {
   lt_bitwiseXor as bitwiseXor,
   lt_bitwiseXorAsync as bitwiseXorAsync,
   lt_bool as bool,
+  lt_broadcastTo as broadcastTo,
+  lt_broadcastToAsync as broadcastToAsync,
   lt_canCast as canCast,
   lt_ceil as ceil,
   lt_ceilAsync as ceilAsync,
   lt_channelsLast as channelsLast,
   lt_channelsLast3d as channelsLast3d,
+  lt_chunk as chunk,
+  lt_chunkAsync as chunkAsync,
   lt_clamp as clamp,
   lt_clampAsync as clampAsync,
   lt_clampMax as clampMax,
@@ -438,6 +584,8 @@ export {
   lt_clampMinAsync as clampMinAsync,
   lt_clip as clip,
   lt_clipAsync as clipAsync,
+  lt_clone as clone,
+  lt_cloneAsync as cloneAsync,
   lt_complex as complex,
   lt_complex128 as complex128,
   lt_complex32 as complex32,
@@ -458,12 +606,26 @@ export {
   lt_countNonzeroAsync as countNonzeroAsync,
   lt_cpuTier as cpuTier,
   lt_defaultGenerator as defaultGenerator,
+  lt_detach as detach,
+  lt_detachAsync as detachAsync,
+  lt_diagonal as diagonal,
+  lt_diagonalAsync as diagonalAsync,
   lt_div as div,
   lt_divAsync as divAsync,
   lt_divide as divide,
   lt_divideAsync as divideAsync,
+  lt_dsplit as dsplit,
+  lt_dsplitAsync as dsplitAsync,
   lt_dtypeSize as dtypeSize,
+  lt_empty as empty,
+  lt_emptyAsync as emptyAsync,
   lt_emptyCache as emptyCache,
+  lt_emptyLike as emptyLike,
+  lt_emptyLikeAsync as emptyLikeAsync,
+  lt_emptyPermuted as emptyPermuted,
+  lt_emptyPermutedAsync as emptyPermutedAsync,
+  lt_emptyStrided as emptyStrided,
+  lt_emptyStridedAsync as emptyStridedAsync,
   lt_eq as eq,
   lt_eqAsync as eqAsync,
   lt_equal as equal,
@@ -473,8 +635,14 @@ export {
   lt_expAsync as expAsync,
   lt_expm1 as expm1,
   lt_expm1Async as expm1Async,
+  lt_eye as eye,
+  lt_eyeAsync as eyeAsync,
+  lt_fill as fill,
+  lt_fillAsync as fillAsync,
   lt_fix as fix,
   lt_fixAsync as fixAsync,
+  lt_flatten as flatten,
+  lt_flattenAsync as flattenAsync,
   lt_float as float,
   lt_float16 as float16,
   lt_float32 as float32,
@@ -493,6 +661,12 @@ export {
   lt_fmodAsync as fmodAsync,
   lt_frac as frac,
   lt_fracAsync as fracAsync,
+  lt_full as full,
+  lt_fullAsync as fullAsync,
+  lt_fullLike as fullLike,
+  lt_fullLikeAsync as fullLikeAsync,
+  lt_gather as gather,
+  lt_gatherAsync as gatherAsync,
   lt_ge as ge,
   lt_geAsync as geAsync,
   lt_generatorNew as generatorNew,
@@ -505,10 +679,24 @@ export {
   lt_greaterEqualAsync as greaterEqualAsync,
   lt_gt as gt,
   lt_gtAsync as gtAsync,
+  lt_hsplit as hsplit,
+  lt_hsplitAsync as hsplitAsync,
   lt_hypot as hypot,
   lt_hypotAsync as hypotAsync,
   lt_imag as imag,
   lt_imagAsync as imagAsync,
+  lt_indexAdd as indexAdd,
+  lt_indexAddAsync as indexAddAsync,
+  lt_indexCopy as indexCopy,
+  lt_indexCopyAsync as indexCopyAsync,
+  lt_indexFill as indexFill,
+  lt_indexFillAsync as indexFillAsync,
+  lt_indexPut as indexPut,
+  lt_indexPutAsync as indexPutAsync,
+  lt_indexReduce as indexReduce,
+  lt_indexReduceAsync as indexReduceAsync,
+  lt_indexSelect as indexSelect,
+  lt_indexSelectAsync as indexSelectAsync,
   lt_int16 as int16,
   lt_int32 as int32,
   lt_int64 as int64,
@@ -537,6 +725,8 @@ export {
   lt_lessAsync as lessAsync,
   lt_lessEqual as lessEqual,
   lt_lessEqualAsync as lessEqualAsync,
+  lt_linspace as linspace,
+  lt_linspaceAsync as linspaceAsync,
   lt_liveHandles as liveHandles,
   lt_log as log,
   lt_log10 as log10,
@@ -554,9 +744,17 @@ export {
   lt_logicalOrAsync as logicalOrAsync,
   lt_logicalXor as logicalXor,
   lt_logicalXorAsync as logicalXorAsync,
+  lt_logspace as logspace,
+  lt_logspaceAsync as logspaceAsync,
   lt_lt as lt,
   lt_ltAsync as ltAsync,
   lt_manualSeed as manualSeed,
+  lt_maskedFill as maskedFill,
+  lt_maskedFillAsync as maskedFillAsync,
+  lt_maskedScatter as maskedScatter,
+  lt_maskedScatterAsync as maskedScatterAsync,
+  lt_maskedSelect as maskedSelect,
+  lt_maskedSelectAsync as maskedSelectAsync,
   lt_max as max,
   lt_maxAsync as maxAsync,
   lt_maximum as maximum,
@@ -568,6 +766,10 @@ export {
   lt_minAsync as minAsync,
   lt_minimum as minimum,
   lt_minimumAsync as minimumAsync,
+  lt_moveaxis as moveaxis,
+  lt_moveaxisAsync as moveaxisAsync,
+  lt_movedim as movedim,
+  lt_movedimAsync as movedimAsync,
   lt_mul as mul,
   lt_mulAsync as mulAsync,
   lt_multinomial as multinomial,
@@ -578,19 +780,31 @@ export {
   lt_nanmeanAsync as nanmeanAsync,
   lt_nansum as nansum,
   lt_nansumAsync as nansumAsync,
+  lt_narrow as narrow,
+  lt_narrowAsync as narrowAsync,
   lt_ne as ne,
   lt_neAsync as neAsync,
   lt_neg as neg,
   lt_negAsync as negAsync,
   lt_negative as negative,
   lt_negativeAsync as negativeAsync,
+  lt_nonzero as nonzero,
+  lt_nonzeroAsync as nonzeroAsync,
+  lt_nonzeroNumpy as nonzeroNumpy,
+  lt_nonzeroNumpyAsync as nonzeroNumpyAsync,
   lt_norm as norm,
   lt_normAsync as normAsync,
   lt_normal as normal,
   lt_normalAsync as normalAsync,
   lt_notEqual as notEqual,
   lt_notEqualAsync as notEqualAsync,
+  lt_ones as ones,
+  lt_onesAsync as onesAsync,
+  lt_onesLike as onesLike,
+  lt_onesLikeAsync as onesLikeAsync,
   lt_parseDevice as parseDevice,
+  lt_permute as permute,
+  lt_permuteAsync as permuteAsync,
   lt_poisson as poisson,
   lt_poissonAsync as poissonAsync,
   lt_polar as polar,
@@ -603,6 +817,8 @@ export {
   lt_prod as prod,
   lt_prodAsync as prodAsync,
   lt_promoteTypes as promoteTypes,
+  lt_put as put,
+  lt_putAsync as putAsync,
   lt_rand as rand,
   lt_randAsync as randAsync,
   lt_randLike as randLike,
@@ -617,6 +833,10 @@ export {
   lt_randnLikeAsync as randnLikeAsync,
   lt_randperm as randperm,
   lt_randpermAsync as randpermAsync,
+  lt_range as range,
+  lt_rangeAsync as rangeAsync,
+  lt_ravel as ravel,
+  lt_ravelAsync as ravelAsync,
   lt_real as real,
   lt_realAsync as realAsync,
   lt_reciprocal as reciprocal,
@@ -626,6 +846,8 @@ export {
   lt_remainder as remainder,
   lt_remainderAsync as remainderAsync,
   lt_resetPeakMemoryStats as resetPeakMemoryStats,
+  lt_reshape as reshape,
+  lt_reshapeAsync as reshapeAsync,
   lt_resolveConj as resolveConj,
   lt_resolveConjAsync as resolveConjAsync,
   lt_resolveNeg as resolveNeg,
@@ -639,7 +861,17 @@ export {
   lt_rsubAsync as rsubAsync,
   lt_scalarOperand as scalarOperand,
   lt_scalarOperandAsync as scalarOperandAsync,
+  lt_scalarTensor as scalarTensor,
+  lt_scalarTensorAsync as scalarTensorAsync,
+  lt_scatter as scatter,
+  lt_scatterAdd as scatterAdd,
+  lt_scatterAddAsync as scatterAddAsync,
+  lt_scatterAsync as scatterAsync,
+  lt_scatterReduce as scatterReduce,
+  lt_scatterReduceAsync as scatterReduceAsync,
   lt_scope as scope,
+  lt_select as select,
+  lt_selectAsync as selectAsync,
   lt_setDefaultDevice as setDefaultDevice,
   lt_setDefaultDtype as setDefaultDtype,
   lt_setMemoryLimit as setMemoryLimit,
@@ -657,10 +889,17 @@ export {
   lt_sinh as sinh,
   lt_sinhAsync as sinhAsync,
   lt_slice as slice,
+  lt_sliceAsync as sliceAsync,
+  lt_split as split,
+  lt_splitAsync as splitAsync,
+  lt_splitWithSizes as splitWithSizes,
+  lt_splitWithSizesAsync as splitWithSizesAsync,
   lt_sqrt as sqrt,
   lt_sqrtAsync as sqrtAsync,
   lt_square as square,
   lt_squareAsync as squareAsync,
+  lt_squeeze as squeeze,
+  lt_squeezeAsync as squeezeAsync,
   lt_std as std,
   lt_stdAsync as stdAsync,
   lt_stdMean as stdMean,
@@ -673,17 +912,41 @@ export {
   lt_subtractAsync as subtractAsync,
   lt_sum as sum,
   lt_sumAsync as sumAsync,
+  lt_swapaxes as swapaxes,
+  lt_swapaxesAsync as swapaxesAsync,
+  lt_swapdims as swapdims,
+  lt_swapdimsAsync as swapdimsAsync,
+  lt_t as t,
+  lt_tAsync as tAsync,
+  lt_take as take,
+  lt_takeAlongDim as takeAlongDim,
+  lt_takeAlongDimAsync as takeAlongDimAsync,
+  lt_takeAsync as takeAsync,
   lt_tan as tan,
   lt_tanAsync as tanAsync,
   lt_tanh as tanh,
   lt_tanhAsync as tanhAsync,
   lt_tensor as tensor,
+  lt_tensorSplit as tensorSplit,
+  lt_tensorSplitAsync as tensorSplitAsync,
   lt_toString as toString,
+  lt_transpose as transpose,
+  lt_transposeAsync as transposeAsync,
+  lt_trilIndices as trilIndices,
+  lt_trilIndicesAsync as trilIndicesAsync,
+  lt_triuIndices as triuIndices,
+  lt_triuIndicesAsync as triuIndicesAsync,
   lt_trueDivide as trueDivide,
   lt_trueDivideAsync as trueDivideAsync,
   lt_trunc as trunc,
   lt_truncAsync as truncAsync,
   lt_uint8 as uint8,
+  lt_unbind as unbind,
+  lt_unbindAsync as unbindAsync,
+  lt_unflatten as unflatten,
+  lt_unflattenAsync as unflattenAsync,
+  lt_unsqueeze as unsqueeze,
+  lt_unsqueezeAsync as unsqueezeAsync,
   lt_var as var,
   lt_varAsync as varAsync,
   lt_varMean as varMean,
@@ -693,8 +956,13 @@ export {
   lt_viewAsComplexAsync as viewAsComplexAsync,
   lt_viewAsReal as viewAsReal,
   lt_viewAsRealAsync as viewAsRealAsync,
+  lt_vsplit as vsplit,
+  lt_vsplitAsync as vsplitAsync,
   lt_where as where,
   lt_whereAsync as whereAsync,
+  lt_zero_ as zero_,
   lt_zeros as zeros,
   lt_zerosAsync as zerosAsync,
+  lt_zerosLike as zerosLike,
+  lt_zerosLikeAsync as zerosLikeAsync,
 };

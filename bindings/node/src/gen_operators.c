@@ -862,6 +862,173 @@ static const lt_operator overloads_angle[] = {
     {"angle", arguments_angle, results_angle, 1, 1, 1, -1, {{call_angle, NULL}, {NULL, NULL}, {call_angle_out, NULL}}},
 };
 
+static tensor_status call_clone(const lt_value *a, lt_value *r) { return tensor_clone(a[0].tensor, (tensor_memory_format)a[1].i, &r[0].tensor); }
+static const lt_argument arguments_clone[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_clone[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_clone[] = {
+    {"clone", arguments_clone, results_clone, 2, 1, 1, -1, {{call_clone, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_contiguous(const lt_value *a, lt_value *r) { return tensor_contiguous(a[0].tensor, (tensor_memory_format)a[1].i, &r[0].tensor); }
+static const lt_argument arguments_contiguous[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"memoryFormat", LT_FORMAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_CONTIGUOUS}},
+};
+static const lt_argument results_contiguous[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_contiguous[] = {
+    {"contiguous", arguments_contiguous, results_contiguous, 2, 1, 1, -1, {{call_contiguous, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_to_options(const lt_value *a, lt_value *r) { return tensor_to_options(a[0].tensor, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, a[4].i, a[5].i, (tensor_memory_format)a[6].i, &r[0].tensor); }
+static const lt_argument arguments_to_options[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"nonBlocking", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"copy", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_to_options[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_to_options[] = {
+    {"to", arguments_to_options, results_to_options, 7, 1, 1, -1, {{call_to_options, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_copy_(const lt_value *a, lt_value *r) { (void)r; return tensor_copy_(a[0].tensor, a[1].tensor, a[2].i); }
+static const lt_argument arguments_copy_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"src", LT_TENSOR, 0, {0}},
+    {"nonBlocking", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_operator overloads_copy_[] = {
+    {"copy_", arguments_copy_, NULL, 3, 3, 0, -1, {{call_copy_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_fill(const lt_value *a, lt_value *r) { return tensor_fill(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_fill_scalar(const lt_value *a, lt_value *r) { return tensor_fill_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_fill_(const lt_value *a, lt_value *r) { (void)r; return tensor_fill_(a[0].tensor, a[1].tensor); }
+static tensor_status call_fill_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_fill_scalar_(a[0].tensor, a[1].scalar); }
+static const lt_argument arguments_fill[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"value", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_fill[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fill[] = {
+    {"fill", arguments_fill, results_fill, 2, 2, 1, 1, {{call_fill, call_fill_scalar}, {call_fill_, call_fill_scalar_}, {NULL, NULL}}},
+};
+
+static tensor_status call_zero_(const lt_value *a, lt_value *r) { (void)r; return tensor_zero_(a[0].tensor); }
+static const lt_argument arguments_zero_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+};
+static const lt_operator overloads_zero_[] = {
+    {"zero_", arguments_zero_, NULL, 1, 1, 0, -1, {{call_zero_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_item(const lt_value *a, lt_value *r) { return tensor_item(a[0].tensor, &r[0].scalar); }
+static const lt_argument arguments_item[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_item[] = {
+    {"out", LT_SCALAR, 0, {0}},
+};
+static const lt_operator overloads_item[] = {
+    {"item", arguments_item, results_item, 1, 1, 1, -1, {{call_item, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_contiguous(const lt_value *a, lt_value *r) { return tensor_is_contiguous(a[0].tensor, (tensor_memory_format)a[1].i, &r[0].b); }
+static const lt_argument arguments_is_contiguous[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"memoryFormat", LT_FORMAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_CONTIGUOUS}},
+};
+static const lt_argument results_is_contiguous[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_contiguous[] = {
+    {"isContiguous", arguments_is_contiguous, results_is_contiguous, 2, 1, 1, -1, {{call_is_contiguous, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_set_to(const lt_value *a, lt_value *r) { return tensor_is_set_to(a[0].tensor, a[1].tensor, &r[0].b); }
+static const lt_argument arguments_is_set_to[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"tensor", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_is_set_to[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_set_to[] = {
+    {"isSetTo", arguments_is_set_to, results_is_set_to, 2, 2, 1, -1, {{call_is_set_to, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_resize_(const lt_value *a, lt_value *r) { (void)r; return tensor_resize_(a[0].tensor, a[1].list.data, a[1].list.length, (tensor_memory_format)a[2].i); }
+static const lt_argument arguments_resize_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_operator overloads_resize_[] = {
+    {"resize_", arguments_resize_, NULL, 3, 2, 0, -1, {{call_resize_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_resize_as_(const lt_value *a, lt_value *r) { (void)r; return tensor_resize_as_(a[0].tensor, a[1].tensor, (tensor_memory_format)a[2].i); }
+static const lt_argument arguments_resize_as_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"theTemplate", LT_TENSOR, 0, {0}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_operator overloads_resize_as_[] = {
+    {"resizeAs_", arguments_resize_as_, NULL, 3, 2, 0, -1, {{call_resize_as_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_set_(const lt_value *a, lt_value *r) { (void)r; return tensor_set_(a[0].tensor); }
+static const lt_argument arguments_set_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+};
+static tensor_status call_set__tensor(const lt_value *a, lt_value *r) { (void)r; return tensor_set__tensor(a[0].tensor, a[1].tensor); }
+static const lt_argument arguments_set__tensor[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"source", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_set__tensor_geometry(const lt_value *a, lt_value *r) { (void)r; return tensor_set__tensor_geometry(a[0].tensor, a[1].tensor, a[2].i, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length); }
+static const lt_argument arguments_set__tensor_geometry[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"source", LT_TENSOR, 0, {0}},
+    {"storageOffset", LT_INT, 0, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"stride", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){0}, 0}}},
+};
+static tensor_status call_set__storage(const lt_value *a, lt_value *r) { (void)r; return tensor_set__storage(a[0].tensor, a[1].storage); }
+static const lt_argument arguments_set__storage[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"source", LT_STORAGE, 0, {0}},
+};
+static tensor_status call_set__storage_geometry(const lt_value *a, lt_value *r) { (void)r; return tensor_set__storage_geometry(a[0].tensor, a[1].storage, a[2].i, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length); }
+static const lt_argument arguments_set__storage_geometry[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"source", LT_STORAGE, 0, {0}},
+    {"storageOffset", LT_INT, 0, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"stride", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){0}, 0}}},
+};
+static const lt_operator overloads_set_[] = {
+    {"set_", arguments_set_, NULL, 1, 1, 0, -1, {{call_set_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"set_", arguments_set__tensor, NULL, 2, 2, 0, -1, {{call_set__tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"set_", arguments_set__tensor_geometry, NULL, 5, 5, 0, -1, {{call_set__tensor_geometry, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"set_", arguments_set__storage, NULL, 2, 2, 0, -1, {{call_set__storage, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"set_", arguments_set__storage_geometry, NULL, 5, 5, 0, -1, {{call_set__storage_geometry, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_zeros(const lt_value *a, lt_value *r) { return tensor_zeros(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, &r[0].tensor); }
 static tensor_status call_zeros_out(const lt_value *a, lt_value *r) { return tensor_zeros_out(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, r[0].tensor); }
 static const lt_argument arguments_zeros[] = {
@@ -875,6 +1042,476 @@ static const lt_argument results_zeros[] = {
 };
 static const lt_operator overloads_zeros[] = {
     {"zeros", arguments_zeros, results_zeros, 4, 1, 1, -1, {{call_zeros, NULL}, {NULL, NULL}, {call_zeros_out, NULL}}},
+};
+
+static tensor_status call_ones(const lt_value *a, lt_value *r) { return tensor_ones(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, &r[0].tensor); }
+static tensor_status call_ones_out(const lt_value *a, lt_value *r) { return tensor_ones_out(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, r[0].tensor); }
+static const lt_argument arguments_ones[] = {
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_ones[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_ones[] = {
+    {"ones", arguments_ones, results_ones, 4, 1, 1, -1, {{call_ones, NULL}, {NULL, NULL}, {call_ones_out, NULL}}},
+};
+
+static tensor_status call_full(const lt_value *a, lt_value *r) { return tensor_full(a[0].list.data, a[0].list.length, a[1].scalar, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static tensor_status call_full_out(const lt_value *a, lt_value *r) { return tensor_full_out(a[0].list.data, a[0].list.length, a[1].scalar, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, r[0].tensor); }
+static const lt_argument arguments_full[] = {
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"fillValue", LT_SCALAR, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_full[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_full[] = {
+    {"full", arguments_full, results_full, 5, 2, 1, -1, {{call_full, NULL}, {NULL, NULL}, {call_full_out, NULL}}},
+};
+
+static tensor_status call_empty(const lt_value *a, lt_value *r) { return tensor_empty(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, (tensor_memory_format)a[4].i, &r[0].tensor); }
+static tensor_status call_empty_out(const lt_value *a, lt_value *r) { return tensor_empty_out(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, (tensor_memory_format)a[4].i, r[0].tensor); }
+static const lt_argument arguments_empty[] = {
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_empty[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_empty[] = {
+    {"empty", arguments_empty, results_empty, 5, 1, 1, -1, {{call_empty, NULL}, {NULL, NULL}, {call_empty_out, NULL}}},
+};
+
+static tensor_status call_empty_strided(const lt_value *a, lt_value *r) { return tensor_empty_strided(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_empty_strided[] = {
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"stride", LT_INT, LT_IS_LIST, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_empty_strided[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_empty_strided[] = {
+    {"emptyStrided", arguments_empty_strided, results_empty_strided, 5, 2, 1, -1, {{call_empty_strided, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_empty_permuted(const lt_value *a, lt_value *r) { return tensor_empty_permuted(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_empty_permuted[] = {
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"physicalLayout", LT_INT, LT_IS_LIST, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_empty_permuted[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_empty_permuted[] = {
+    {"emptyPermuted", arguments_empty_permuted, results_empty_permuted, 5, 2, 1, -1, {{call_empty_permuted, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_scalar_tensor(const lt_value *a, lt_value *r) { return tensor_scalar_tensor(a[0].scalar, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, &r[0].tensor); }
+static const lt_argument arguments_scalar_tensor[] = {
+    {"s", LT_SCALAR, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_scalar_tensor[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_scalar_tensor[] = {
+    {"scalarTensor", arguments_scalar_tensor, results_scalar_tensor, 4, 1, 1, -1, {{call_scalar_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_arange(const lt_value *a, lt_value *r) { return tensor_arange(a[0].scalar, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, &r[0].tensor); }
+static tensor_status call_arange_out(const lt_value *a, lt_value *r) { return tensor_arange_out(a[0].scalar, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, r[0].tensor); }
+static const lt_argument arguments_arange[] = {
+    {"end", LT_SCALAR, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_arange[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_arange_start(const lt_value *a, lt_value *r) { return tensor_arange_start(a[0].scalar, a[1].scalar, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static tensor_status call_arange_start_out(const lt_value *a, lt_value *r) { return tensor_arange_start_out(a[0].scalar, a[1].scalar, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, r[0].tensor); }
+static const lt_argument arguments_arange_start[] = {
+    {"start", LT_SCALAR, 0, {0}},
+    {"end", LT_SCALAR, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_arange_start[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_arange_start_step(const lt_value *a, lt_value *r) { return tensor_arange_start_step(a[0].scalar, a[1].scalar, a[2].scalar, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static tensor_status call_arange_start_step_out(const lt_value *a, lt_value *r) { return tensor_arange_start_step_out(a[0].scalar, a[1].scalar, a[2].scalar, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, r[0].tensor); }
+static const lt_argument arguments_arange_start_step[] = {
+    {"start", LT_SCALAR, 0, {0}},
+    {"end", LT_SCALAR, 0, {0}},
+    {"step", LT_SCALAR, LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_arange_start_step[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_arange[] = {
+    {"arange", arguments_arange, results_arange, 4, 1, 1, -1, {{call_arange, NULL}, {NULL, NULL}, {call_arange_out, NULL}}},
+    {"arange", arguments_arange_start, results_arange_start, 5, 2, 1, -1, {{call_arange_start, NULL}, {NULL, NULL}, {call_arange_start_out, NULL}}},
+    {"arange", arguments_arange_start_step, results_arange_start_step, 6, 3, 1, -1, {{call_arange_start_step, NULL}, {NULL, NULL}, {call_arange_start_step_out, NULL}}},
+};
+
+static tensor_status call_range(const lt_value *a, lt_value *r) { return tensor_range(a[0].scalar, a[1].scalar, a[2].scalar, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static tensor_status call_range_out(const lt_value *a, lt_value *r) { return tensor_range_out(a[0].scalar, a[1].scalar, a[2].scalar, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, r[0].tensor); }
+static const lt_argument arguments_range[] = {
+    {"start", LT_SCALAR, 0, {0}},
+    {"end", LT_SCALAR, 0, {0}},
+    {"step", LT_SCALAR, LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_range[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_range[] = {
+    {"range", arguments_range, results_range, 6, 3, 1, -1, {{call_range, NULL}, {NULL, NULL}, {call_range_out, NULL}}},
+};
+
+static tensor_status call_linspace(const lt_value *a, lt_value *r) { return tensor_linspace(a[0].scalar, a[1].scalar, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static tensor_status call_linspace_out(const lt_value *a, lt_value *r) { return tensor_linspace_out(a[0].scalar, a[1].scalar, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, r[0].tensor); }
+static const lt_argument arguments_linspace[] = {
+    {"start", LT_SCALAR, 0, {0}},
+    {"end", LT_SCALAR, 0, {0}},
+    {"steps", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_linspace[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_linspace_tensor_tensor(const lt_value *a, lt_value *r) { return tensor_linspace_tensor_tensor(a[0].tensor, a[1].tensor, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static tensor_status call_linspace_tensor_tensor_out(const lt_value *a, lt_value *r) { return tensor_linspace_tensor_tensor_out(a[0].tensor, a[1].tensor, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, r[0].tensor); }
+static const lt_argument arguments_linspace_tensor_tensor[] = {
+    {"start", LT_TENSOR, 0, {0}},
+    {"end", LT_TENSOR, 0, {0}},
+    {"steps", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_linspace_tensor_tensor[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_linspace_tensor_scalar(const lt_value *a, lt_value *r) { return tensor_linspace_tensor_scalar(a[0].tensor, a[1].scalar, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static tensor_status call_linspace_tensor_scalar_out(const lt_value *a, lt_value *r) { return tensor_linspace_tensor_scalar_out(a[0].tensor, a[1].scalar, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, r[0].tensor); }
+static const lt_argument arguments_linspace_tensor_scalar[] = {
+    {"start", LT_TENSOR, 0, {0}},
+    {"end", LT_SCALAR, 0, {0}},
+    {"steps", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_linspace_tensor_scalar[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_linspace_scalar_tensor(const lt_value *a, lt_value *r) { return tensor_linspace_scalar_tensor(a[0].scalar, a[1].tensor, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static tensor_status call_linspace_scalar_tensor_out(const lt_value *a, lt_value *r) { return tensor_linspace_scalar_tensor_out(a[0].scalar, a[1].tensor, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, r[0].tensor); }
+static const lt_argument arguments_linspace_scalar_tensor[] = {
+    {"start", LT_SCALAR, 0, {0}},
+    {"end", LT_TENSOR, 0, {0}},
+    {"steps", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_linspace_scalar_tensor[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_linspace[] = {
+    {"linspace", arguments_linspace, results_linspace, 6, 3, 1, -1, {{call_linspace, NULL}, {NULL, NULL}, {call_linspace_out, NULL}}},
+    {"linspace", arguments_linspace_tensor_tensor, results_linspace_tensor_tensor, 6, 3, 1, -1, {{call_linspace_tensor_tensor, NULL}, {NULL, NULL}, {call_linspace_tensor_tensor_out, NULL}}},
+    {"linspace", arguments_linspace_tensor_scalar, results_linspace_tensor_scalar, 6, 3, 1, -1, {{call_linspace_tensor_scalar, NULL}, {NULL, NULL}, {call_linspace_tensor_scalar_out, NULL}}},
+    {"linspace", arguments_linspace_scalar_tensor, results_linspace_scalar_tensor, 6, 3, 1, -1, {{call_linspace_scalar_tensor, NULL}, {NULL, NULL}, {call_linspace_scalar_tensor_out, NULL}}},
+};
+
+static tensor_status call_logspace(const lt_value *a, lt_value *r) { return tensor_logspace(a[0].scalar, a[1].scalar, a[2].i, a[3].f, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, &r[0].tensor); }
+static tensor_status call_logspace_out(const lt_value *a, lt_value *r) { return tensor_logspace_out(a[0].scalar, a[1].scalar, a[2].i, a[3].f, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, r[0].tensor); }
+static const lt_argument arguments_logspace[] = {
+    {"start", LT_SCALAR, 0, {0}},
+    {"end", LT_SCALAR, 0, {0}},
+    {"steps", LT_INT, 0, {0}},
+    {"base", LT_FLOAT, LT_HAS_DEFAULT, {.f = 10}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_logspace[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_logspace_tensor_tensor(const lt_value *a, lt_value *r) { return tensor_logspace_tensor_tensor(a[0].tensor, a[1].tensor, a[2].i, a[3].f, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, &r[0].tensor); }
+static tensor_status call_logspace_tensor_tensor_out(const lt_value *a, lt_value *r) { return tensor_logspace_tensor_tensor_out(a[0].tensor, a[1].tensor, a[2].i, a[3].f, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, r[0].tensor); }
+static const lt_argument arguments_logspace_tensor_tensor[] = {
+    {"start", LT_TENSOR, 0, {0}},
+    {"end", LT_TENSOR, 0, {0}},
+    {"steps", LT_INT, 0, {0}},
+    {"base", LT_FLOAT, LT_HAS_DEFAULT, {.f = 10}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_logspace_tensor_tensor[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_logspace_tensor_scalar(const lt_value *a, lt_value *r) { return tensor_logspace_tensor_scalar(a[0].tensor, a[1].scalar, a[2].i, a[3].f, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, &r[0].tensor); }
+static tensor_status call_logspace_tensor_scalar_out(const lt_value *a, lt_value *r) { return tensor_logspace_tensor_scalar_out(a[0].tensor, a[1].scalar, a[2].i, a[3].f, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, r[0].tensor); }
+static const lt_argument arguments_logspace_tensor_scalar[] = {
+    {"start", LT_TENSOR, 0, {0}},
+    {"end", LT_SCALAR, 0, {0}},
+    {"steps", LT_INT, 0, {0}},
+    {"base", LT_FLOAT, LT_HAS_DEFAULT, {.f = 10}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_logspace_tensor_scalar[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_logspace_scalar_tensor(const lt_value *a, lt_value *r) { return tensor_logspace_scalar_tensor(a[0].scalar, a[1].tensor, a[2].i, a[3].f, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, &r[0].tensor); }
+static tensor_status call_logspace_scalar_tensor_out(const lt_value *a, lt_value *r) { return tensor_logspace_scalar_tensor_out(a[0].scalar, a[1].tensor, a[2].i, a[3].f, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, r[0].tensor); }
+static const lt_argument arguments_logspace_scalar_tensor[] = {
+    {"start", LT_SCALAR, 0, {0}},
+    {"end", LT_TENSOR, 0, {0}},
+    {"steps", LT_INT, 0, {0}},
+    {"base", LT_FLOAT, LT_HAS_DEFAULT, {.f = 10}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_logspace_scalar_tensor[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_logspace[] = {
+    {"logspace", arguments_logspace, results_logspace, 7, 4, 1, -1, {{call_logspace, NULL}, {NULL, NULL}, {call_logspace_out, NULL}}},
+    {"logspace", arguments_logspace_tensor_tensor, results_logspace_tensor_tensor, 7, 4, 1, -1, {{call_logspace_tensor_tensor, NULL}, {NULL, NULL}, {call_logspace_tensor_tensor_out, NULL}}},
+    {"logspace", arguments_logspace_tensor_scalar, results_logspace_tensor_scalar, 7, 4, 1, -1, {{call_logspace_tensor_scalar, NULL}, {NULL, NULL}, {call_logspace_tensor_scalar_out, NULL}}},
+    {"logspace", arguments_logspace_scalar_tensor, results_logspace_scalar_tensor, 7, 4, 1, -1, {{call_logspace_scalar_tensor, NULL}, {NULL, NULL}, {call_logspace_scalar_tensor_out, NULL}}},
+};
+
+static tensor_status call_eye(const lt_value *a, lt_value *r) { return tensor_eye(a[0].i, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, &r[0].tensor); }
+static tensor_status call_eye_out(const lt_value *a, lt_value *r) { return tensor_eye_out(a[0].i, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, r[0].tensor); }
+static const lt_argument arguments_eye[] = {
+    {"n", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_eye[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_eye_m(const lt_value *a, lt_value *r) { return tensor_eye_m(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static tensor_status call_eye_m_out(const lt_value *a, lt_value *r) { return tensor_eye_m_out(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, r[0].tensor); }
+static const lt_argument arguments_eye_m[] = {
+    {"n", LT_INT, 0, {0}},
+    {"m", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_eye_m[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_eye[] = {
+    {"eye", arguments_eye, results_eye, 4, 1, 1, -1, {{call_eye, NULL}, {NULL, NULL}, {call_eye_out, NULL}}},
+    {"eye", arguments_eye_m, results_eye_m, 5, 2, 1, -1, {{call_eye_m, NULL}, {NULL, NULL}, {call_eye_m_out, NULL}}},
+};
+
+static tensor_status call_tril_indices(const lt_value *a, lt_value *r) { return tensor_tril_indices(a[0].i, a[1].i, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static const lt_argument arguments_tril_indices[] = {
+    {"row", LT_INT, 0, {0}},
+    {"col", LT_INT, 0, {0}},
+    {"offset", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_tril_indices[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_tril_indices[] = {
+    {"trilIndices", arguments_tril_indices, results_tril_indices, 6, 3, 1, -1, {{call_tril_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_triu_indices(const lt_value *a, lt_value *r) { return tensor_triu_indices(a[0].i, a[1].i, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static const lt_argument arguments_triu_indices[] = {
+    {"row", LT_INT, 0, {0}},
+    {"col", LT_INT, 0, {0}},
+    {"offset", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_triu_indices[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_triu_indices[] = {
+    {"triuIndices", arguments_triu_indices, results_triu_indices, 6, 3, 1, -1, {{call_triu_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_empty_like(const lt_value *a, lt_value *r) { return tensor_empty_like(a[0].tensor, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, (tensor_memory_format)a[4].i, &r[0].tensor); }
+static const lt_argument arguments_empty_like[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_empty_like[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_empty_like[] = {
+    {"emptyLike", arguments_empty_like, results_empty_like, 5, 1, 1, -1, {{call_empty_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_zeros_like(const lt_value *a, lt_value *r) { return tensor_zeros_like(a[0].tensor, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, (tensor_memory_format)a[4].i, &r[0].tensor); }
+static const lt_argument arguments_zeros_like[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_zeros_like[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_zeros_like[] = {
+    {"zerosLike", arguments_zeros_like, results_zeros_like, 5, 1, 1, -1, {{call_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_ones_like(const lt_value *a, lt_value *r) { return tensor_ones_like(a[0].tensor, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, (tensor_memory_format)a[4].i, &r[0].tensor); }
+static const lt_argument arguments_ones_like[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_ones_like[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_ones_like[] = {
+    {"onesLike", arguments_ones_like, results_ones_like, 5, 1, 1, -1, {{call_ones_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_full_like(const lt_value *a, lt_value *r) { return tensor_full_like(a[0].tensor, a[1].scalar, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, (tensor_memory_format)a[5].i, &r[0].tensor); }
+static const lt_argument arguments_full_like[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"fillValue", LT_SCALAR, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_full_like[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_full_like[] = {
+    {"fullLike", arguments_full_like, results_full_like, 6, 2, 1, -1, {{call_full_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_new_empty(const lt_value *a, lt_value *r) { return tensor_new_empty(a[0].tensor, a[1].list.data, a[1].list.length, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_new_empty[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_new_empty[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_new_empty[] = {
+    {"newEmpty", arguments_new_empty, results_new_empty, 5, 2, 1, -1, {{call_new_empty, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_new_empty_strided(const lt_value *a, lt_value *r) { return tensor_new_empty_strided(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static const lt_argument arguments_new_empty_strided[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"stride", LT_INT, LT_IS_LIST, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_new_empty_strided[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_new_empty_strided[] = {
+    {"newEmptyStrided", arguments_new_empty_strided, results_new_empty_strided, 6, 3, 1, -1, {{call_new_empty_strided, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_new_full(const lt_value *a, lt_value *r) { return tensor_new_full(a[0].tensor, a[1].list.data, a[1].list.length, a[2].scalar, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static const lt_argument arguments_new_full[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"fillValue", LT_SCALAR, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_new_full[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_new_full[] = {
+    {"newFull", arguments_new_full, results_new_full, 6, 3, 1, -1, {{call_new_full, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_new_zeros(const lt_value *a, lt_value *r) { return tensor_new_zeros(a[0].tensor, a[1].list.data, a[1].list.length, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_new_zeros[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_new_zeros[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_new_zeros[] = {
+    {"newZeros", arguments_new_zeros, results_new_zeros, 5, 2, 1, -1, {{call_new_zeros, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_new_ones(const lt_value *a, lt_value *r) { return tensor_new_ones(a[0].tensor, a[1].list.data, a[1].list.length, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_new_ones[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_new_ones[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_new_ones[] = {
+    {"newOnes", arguments_new_ones, results_new_ones, 5, 2, 1, -1, {{call_new_ones, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sqrt(const lt_value *a, lt_value *r) { return tensor_sqrt(a[0].tensor, &r[0].tensor); }
@@ -1281,6 +1918,354 @@ static const lt_argument results_hypot[] = {
 };
 static const lt_operator overloads_hypot[] = {
     {"hypot", arguments_hypot, results_hypot, 2, 2, 1, -1, {{call_hypot, NULL}, {call_hypot_, NULL}, {call_hypot_out, NULL}}},
+};
+
+static tensor_status call_index_get(const lt_value *a, lt_value *r) { return tensor_index_get(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_index_get[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"index", LT_INDEX, LT_IS_LIST, {0}},
+};
+static const lt_argument results_index_get[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static tensor_status call_index_set_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_set_(a[0].tensor, a[1].list.data, a[1].list.length, a[2].tensor); }
+static const lt_argument arguments_index_set_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"index", LT_INDEX, LT_IS_LIST, {0}},
+    {"value", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_index_set_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_set_scalar_(a[0].tensor, a[1].list.data, a[1].list.length, a[2].scalar); }
+static const lt_argument arguments_index_set_scalar_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"index", LT_INDEX, LT_IS_LIST, {0}},
+    {"value", LT_SCALAR, 0, {0}},
+};
+static const lt_operator overloads_index_get[] = {
+    {"index", arguments_index_get, results_index_get, 2, 2, 1, -1, {{call_index_get, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"index", arguments_index_set_, NULL, 3, 3, 0, -1, {{call_index_set_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"index", arguments_index_set_scalar_, NULL, 3, 3, 0, -1, {{call_index_set_scalar_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_index_put(const lt_value *a, lt_value *r) { return tensor_index_put(a[0].tensor, a[1].list.data, a[1].list.length, a[2].tensor, a[3].i, &r[0].tensor); }
+static tensor_status call_index_put_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_put_(a[0].tensor, a[1].list.data, a[1].list.length, a[2].tensor, a[3].i); }
+static const lt_argument arguments_index_put[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, {0}},
+    {"values", LT_TENSOR, 0, {0}},
+    {"accumulate", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_index_put[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_index_put[] = {
+    {"indexPut", arguments_index_put, results_index_put, 4, 4, 1, -1, {{call_index_put, NULL}, {call_index_put_, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_index_select(const lt_value *a, lt_value *r) { return tensor_index_select(a[0].tensor, a[1].i, a[2].tensor, &r[0].tensor); }
+static tensor_status call_index_select_out(const lt_value *a, lt_value *r) { return tensor_index_select_out(a[0].tensor, a[1].i, a[2].tensor, r[0].tensor); }
+static const lt_argument arguments_index_select[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"index", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_index_select[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_index_select[] = {
+    {"indexSelect", arguments_index_select, results_index_select, 3, 3, 1, -1, {{call_index_select, NULL}, {NULL, NULL}, {call_index_select_out, NULL}}},
+};
+
+static tensor_status call_masked_select(const lt_value *a, lt_value *r) { return tensor_masked_select(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_masked_select_out(const lt_value *a, lt_value *r) { return tensor_masked_select_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_masked_select[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"mask", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_masked_select[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_masked_select[] = {
+    {"maskedSelect", arguments_masked_select, results_masked_select, 2, 2, 1, -1, {{call_masked_select, NULL}, {NULL, NULL}, {call_masked_select_out, NULL}}},
+};
+
+static tensor_status call_masked_fill(const lt_value *a, lt_value *r) { return tensor_masked_fill(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
+static tensor_status call_masked_fill_scalar(const lt_value *a, lt_value *r) { return tensor_masked_fill_scalar(a[0].tensor, a[1].tensor, a[2].scalar, &r[0].tensor); }
+static tensor_status call_masked_fill_(const lt_value *a, lt_value *r) { (void)r; return tensor_masked_fill_(a[0].tensor, a[1].tensor, a[2].tensor); }
+static tensor_status call_masked_fill_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_masked_fill_scalar_(a[0].tensor, a[1].tensor, a[2].scalar); }
+static const lt_argument arguments_masked_fill[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"mask", LT_TENSOR, 0, {0}},
+    {"value", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_masked_fill[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_masked_fill[] = {
+    {"maskedFill", arguments_masked_fill, results_masked_fill, 3, 3, 1, 2, {{call_masked_fill, call_masked_fill_scalar}, {call_masked_fill_, call_masked_fill_scalar_}, {NULL, NULL}}},
+};
+
+static tensor_status call_masked_scatter(const lt_value *a, lt_value *r) { return tensor_masked_scatter(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
+static tensor_status call_masked_scatter_(const lt_value *a, lt_value *r) { (void)r; return tensor_masked_scatter_(a[0].tensor, a[1].tensor, a[2].tensor); }
+static const lt_argument arguments_masked_scatter[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"mask", LT_TENSOR, 0, {0}},
+    {"source", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_masked_scatter[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_masked_scatter[] = {
+    {"maskedScatter", arguments_masked_scatter, results_masked_scatter, 3, 3, 1, -1, {{call_masked_scatter, NULL}, {call_masked_scatter_, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_gather(const lt_value *a, lt_value *r) { return tensor_gather(a[0].tensor, a[1].i, a[2].tensor, a[3].i, &r[0].tensor); }
+static tensor_status call_gather_out(const lt_value *a, lt_value *r) { return tensor_gather_out(a[0].tensor, a[1].i, a[2].tensor, a[3].i, r[0].tensor); }
+static const lt_argument arguments_gather[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"index", LT_TENSOR, 0, {0}},
+    {"sparseGrad", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_gather[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_gather[] = {
+    {"gather", arguments_gather, results_gather, 4, 3, 1, -1, {{call_gather, NULL}, {NULL, NULL}, {call_gather_out, NULL}}},
+};
+
+static tensor_status call_take(const lt_value *a, lt_value *r) { return tensor_take(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_take_out(const lt_value *a, lt_value *r) { return tensor_take_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_take[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"index", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_take[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_take[] = {
+    {"take", arguments_take, results_take, 2, 2, 1, -1, {{call_take, NULL}, {NULL, NULL}, {call_take_out, NULL}}},
+};
+
+static tensor_status call_take_along_dim(const lt_value *a, lt_value *r) { return tensor_take_along_dim(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
+static tensor_status call_take_along_dim_out(const lt_value *a, lt_value *r) { return tensor_take_along_dim_out(a[0].tensor, a[1].tensor, a[2].i, r[0].tensor); }
+static const lt_argument arguments_take_along_dim[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_take_along_dim[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_take_along_dim[] = {
+    {"takeAlongDim", arguments_take_along_dim, results_take_along_dim, 3, 3, 1, -1, {{call_take_along_dim, NULL}, {NULL, NULL}, {call_take_along_dim_out, NULL}}},
+};
+
+static tensor_status call_nonzero(const lt_value *a, lt_value *r) { return tensor_nonzero(a[0].tensor, &r[0].tensor); }
+static tensor_status call_nonzero_out(const lt_value *a, lt_value *r) { return tensor_nonzero_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_nonzero[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_nonzero[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_nonzero[] = {
+    {"nonzero", arguments_nonzero, results_nonzero, 1, 1, 1, -1, {{call_nonzero, NULL}, {NULL, NULL}, {call_nonzero_out, NULL}}},
+};
+
+static tensor_status call_nonzero_numpy(const lt_value *a, lt_value *r) { return tensor_nonzero_numpy(a[0].tensor, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_nonzero_numpy[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_nonzero_numpy[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_nonzero_numpy[] = {
+    {"nonzeroNumpy", arguments_nonzero_numpy, results_nonzero_numpy, 1, 1, 1, -1, {{call_nonzero_numpy, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_argwhere(const lt_value *a, lt_value *r) { return tensor_argwhere(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_argwhere[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_argwhere[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_argwhere[] = {
+    {"argwhere", arguments_argwhere, results_argwhere, 1, 1, 1, -1, {{call_argwhere, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_put(const lt_value *a, lt_value *r) { return tensor_put(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, &r[0].tensor); }
+static tensor_status call_put_(const lt_value *a, lt_value *r) { (void)r; return tensor_put_(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i); }
+static const lt_argument arguments_put[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"index", LT_TENSOR, 0, {0}},
+    {"source", LT_TENSOR, 0, {0}},
+    {"accumulate", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_put[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_put[] = {
+    {"put", arguments_put, results_put, 4, 4, 1, -1, {{call_put, NULL}, {call_put_, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_scatter_src(const lt_value *a, lt_value *r) { return tensor_scatter_src(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, &r[0].tensor); }
+static tensor_status call_scatter_src_(const lt_value *a, lt_value *r) { (void)r; return tensor_scatter_src_(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor); }
+static tensor_status call_scatter_src_out(const lt_value *a, lt_value *r) { return tensor_scatter_src_out(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, r[0].tensor); }
+static const lt_argument arguments_scatter_src[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"index", LT_TENSOR, 0, {0}},
+    {"src", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_scatter_src[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_scatter_value(const lt_value *a, lt_value *r) { return tensor_scatter_value(a[0].tensor, a[1].i, a[2].tensor, a[3].scalar, &r[0].tensor); }
+static tensor_status call_scatter_value_(const lt_value *a, lt_value *r) { (void)r; return tensor_scatter_value_(a[0].tensor, a[1].i, a[2].tensor, a[3].scalar); }
+static tensor_status call_scatter_value_out(const lt_value *a, lt_value *r) { return tensor_scatter_value_out(a[0].tensor, a[1].i, a[2].tensor, a[3].scalar, r[0].tensor); }
+static const lt_argument arguments_scatter_value[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"index", LT_TENSOR, 0, {0}},
+    {"value", LT_SCALAR, 0, {0}},
+};
+static const lt_argument results_scatter_value[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_scatter_src_reduce(const lt_value *a, lt_value *r) { return tensor_scatter_src_reduce(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].text, &r[0].tensor); }
+static tensor_status call_scatter_src_reduce_(const lt_value *a, lt_value *r) { (void)r; return tensor_scatter_src_reduce_(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].text); }
+static tensor_status call_scatter_src_reduce_out(const lt_value *a, lt_value *r) { return tensor_scatter_src_reduce_out(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].text, r[0].tensor); }
+static const lt_argument arguments_scatter_src_reduce[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"index", LT_TENSOR, 0, {0}},
+    {"src", LT_TENSOR, 0, {0}},
+    {"reduce", LT_STR, LT_IS_KEYWORD, {0}},
+};
+static const lt_argument results_scatter_src_reduce[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_scatter_value_reduce(const lt_value *a, lt_value *r) { return tensor_scatter_value_reduce(a[0].tensor, a[1].i, a[2].tensor, a[3].scalar, a[4].text, &r[0].tensor); }
+static tensor_status call_scatter_value_reduce_(const lt_value *a, lt_value *r) { (void)r; return tensor_scatter_value_reduce_(a[0].tensor, a[1].i, a[2].tensor, a[3].scalar, a[4].text); }
+static tensor_status call_scatter_value_reduce_out(const lt_value *a, lt_value *r) { return tensor_scatter_value_reduce_out(a[0].tensor, a[1].i, a[2].tensor, a[3].scalar, a[4].text, r[0].tensor); }
+static const lt_argument arguments_scatter_value_reduce[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"index", LT_TENSOR, 0, {0}},
+    {"value", LT_SCALAR, 0, {0}},
+    {"reduce", LT_STR, LT_IS_KEYWORD, {0}},
+};
+static const lt_argument results_scatter_value_reduce[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_scatter_src[] = {
+    {"scatter", arguments_scatter_src, results_scatter_src, 4, 4, 1, -1, {{call_scatter_src, NULL}, {call_scatter_src_, NULL}, {call_scatter_src_out, NULL}}},
+    {"scatter", arguments_scatter_value, results_scatter_value, 4, 4, 1, -1, {{call_scatter_value, NULL}, {call_scatter_value_, NULL}, {call_scatter_value_out, NULL}}},
+    {"scatter", arguments_scatter_src_reduce, results_scatter_src_reduce, 5, 4, 1, -1, {{call_scatter_src_reduce, NULL}, {call_scatter_src_reduce_, NULL}, {call_scatter_src_reduce_out, NULL}}},
+    {"scatter", arguments_scatter_value_reduce, results_scatter_value_reduce, 5, 4, 1, -1, {{call_scatter_value_reduce, NULL}, {call_scatter_value_reduce_, NULL}, {call_scatter_value_reduce_out, NULL}}},
+};
+
+static tensor_status call_scatter_add(const lt_value *a, lt_value *r) { return tensor_scatter_add(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, &r[0].tensor); }
+static tensor_status call_scatter_add_(const lt_value *a, lt_value *r) { (void)r; return tensor_scatter_add_(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor); }
+static tensor_status call_scatter_add_out(const lt_value *a, lt_value *r) { return tensor_scatter_add_out(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, r[0].tensor); }
+static const lt_argument arguments_scatter_add[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"index", LT_TENSOR, 0, {0}},
+    {"src", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_scatter_add[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_scatter_add[] = {
+    {"scatterAdd", arguments_scatter_add, results_scatter_add, 4, 4, 1, -1, {{call_scatter_add, NULL}, {call_scatter_add_, NULL}, {call_scatter_add_out, NULL}}},
+};
+
+static tensor_status call_scatter_reduce(const lt_value *a, lt_value *r) { return tensor_scatter_reduce(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].text, a[5].i, &r[0].tensor); }
+static tensor_status call_scatter_reduce_(const lt_value *a, lt_value *r) { (void)r; return tensor_scatter_reduce_(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].text, a[5].i); }
+static tensor_status call_scatter_reduce_out(const lt_value *a, lt_value *r) { return tensor_scatter_reduce_out(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].text, a[5].i, r[0].tensor); }
+static const lt_argument arguments_scatter_reduce[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"index", LT_TENSOR, 0, {0}},
+    {"src", LT_TENSOR, 0, {0}},
+    {"reduce", LT_STR, 0, {0}},
+    {"includeSelf", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_scatter_reduce[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_scatter_reduce[] = {
+    {"scatterReduce", arguments_scatter_reduce, results_scatter_reduce, 6, 5, 1, -1, {{call_scatter_reduce, NULL}, {call_scatter_reduce_, NULL}, {call_scatter_reduce_out, NULL}}},
+};
+
+static tensor_status call_index_add(const lt_value *a, lt_value *r) { return tensor_index_add(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].scalar, &r[0].tensor); }
+static tensor_status call_index_add_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_add_(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].scalar); }
+static tensor_status call_index_add_out(const lt_value *a, lt_value *r) { return tensor_index_add_out(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].scalar, r[0].tensor); }
+static const lt_argument arguments_index_add[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"index", LT_TENSOR, 0, {0}},
+    {"source", LT_TENSOR, 0, {0}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+};
+static const lt_argument results_index_add[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_index_add[] = {
+    {"indexAdd", arguments_index_add, results_index_add, 5, 4, 1, -1, {{call_index_add, NULL}, {call_index_add_, NULL}, {call_index_add_out, NULL}}},
+};
+
+static tensor_status call_index_copy(const lt_value *a, lt_value *r) { return tensor_index_copy(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, &r[0].tensor); }
+static tensor_status call_index_copy_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_copy_(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor); }
+static tensor_status call_index_copy_out(const lt_value *a, lt_value *r) { return tensor_index_copy_out(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, r[0].tensor); }
+static const lt_argument arguments_index_copy[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"index", LT_TENSOR, 0, {0}},
+    {"source", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_index_copy[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_index_copy[] = {
+    {"indexCopy", arguments_index_copy, results_index_copy, 4, 4, 1, -1, {{call_index_copy, NULL}, {call_index_copy_, NULL}, {call_index_copy_out, NULL}}},
+};
+
+static tensor_status call_index_fill(const lt_value *a, lt_value *r) { return tensor_index_fill(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, &r[0].tensor); }
+static tensor_status call_index_fill_scalar(const lt_value *a, lt_value *r) { return tensor_index_fill_scalar(a[0].tensor, a[1].i, a[2].tensor, a[3].scalar, &r[0].tensor); }
+static tensor_status call_index_fill_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_fill_(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor); }
+static tensor_status call_index_fill_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_fill_scalar_(a[0].tensor, a[1].i, a[2].tensor, a[3].scalar); }
+static const lt_argument arguments_index_fill[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"index", LT_TENSOR, 0, {0}},
+    {"value", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_index_fill[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_index_fill[] = {
+    {"indexFill", arguments_index_fill, results_index_fill, 4, 4, 1, 3, {{call_index_fill, call_index_fill_scalar}, {call_index_fill_, call_index_fill_scalar_}, {NULL, NULL}}},
+};
+
+static tensor_status call_index_reduce(const lt_value *a, lt_value *r) { return tensor_index_reduce(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].text, a[5].i, &r[0].tensor); }
+static tensor_status call_index_reduce_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_reduce_(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].text, a[5].i); }
+static tensor_status call_index_reduce_out(const lt_value *a, lt_value *r) { return tensor_index_reduce_out(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].text, a[5].i, r[0].tensor); }
+static const lt_argument arguments_index_reduce[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"index", LT_TENSOR, 0, {0}},
+    {"source", LT_TENSOR, 0, {0}},
+    {"reduce", LT_STR, 0, {0}},
+    {"includeSelf", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_index_reduce[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_index_reduce[] = {
+    {"indexReduce", arguments_index_reduce, results_index_reduce, 6, 5, 1, -1, {{call_index_reduce, NULL}, {call_index_reduce_, NULL}, {call_index_reduce_out, NULL}}},
 };
 
 static tensor_status call_logical_and(const lt_value *a, lt_value *r) { return tensor_logical_and(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -2720,6 +3705,613 @@ static const lt_operator overloads_set_memory_limit[] = {
     {"setMemoryLimit", arguments_set_memory_limit, NULL, 1, 1, 0, -1, {{call_set_memory_limit, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_view(const lt_value *a, lt_value *r) { return tensor_view(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_view[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_view[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static tensor_status call_view_dtype(const lt_value *a, lt_value *r) { return tensor_view_dtype(a[0].tensor, (tensor_dtype)a[1].i, &r[0].tensor); }
+static const lt_argument arguments_view_dtype[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dtype", LT_DTYPE, 0, {0}},
+};
+static const lt_argument results_view_dtype[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_view[] = {
+    {"view", arguments_view, results_view, 2, 2, 1, -1, {{call_view, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"view", arguments_view_dtype, results_view_dtype, 2, 2, 1, -1, {{call_view_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_view_as(const lt_value *a, lt_value *r) { return tensor_view_as(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static const lt_argument arguments_view_as[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_view_as[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_view_as[] = {
+    {"viewAs", arguments_view_as, results_view_as, 2, 2, 1, -1, {{call_view_as, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_reshape(const lt_value *a, lt_value *r) { return tensor_reshape(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_reshape[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"shape", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_reshape[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_reshape[] = {
+    {"reshape", arguments_reshape, results_reshape, 2, 2, 1, -1, {{call_reshape, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_reshape_as(const lt_value *a, lt_value *r) { return tensor_reshape_as(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static const lt_argument arguments_reshape_as[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_reshape_as[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_reshape_as[] = {
+    {"reshapeAs", arguments_reshape_as, results_reshape_as, 2, 2, 1, -1, {{call_reshape_as, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_flatten(const lt_value *a, lt_value *r) { return tensor_flatten(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_flatten[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"startDim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"endDim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_flatten[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_flatten[] = {
+    {"flatten", arguments_flatten, results_flatten, 3, 3, 1, -1, {{call_flatten, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_unflatten(const lt_value *a, lt_value *r) { return tensor_unflatten(a[0].tensor, a[1].i, a[2].list.data, a[2].list.length, &r[0].tensor); }
+static const lt_argument arguments_unflatten[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"sizes", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_unflatten[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_unflatten[] = {
+    {"unflatten", arguments_unflatten, results_unflatten, 3, 3, 1, -1, {{call_unflatten, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_ravel(const lt_value *a, lt_value *r) { return tensor_ravel(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_ravel[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_ravel[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_ravel[] = {
+    {"ravel", arguments_ravel, results_ravel, 1, 1, 1, -1, {{call_ravel, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_t_matrix(const lt_value *a, lt_value *r) { return tensor_t_matrix(a[0].tensor, &r[0].tensor); }
+static tensor_status call_t_matrix_(const lt_value *a, lt_value *r) { (void)r; return tensor_t_matrix_(a[0].tensor); }
+static const lt_argument arguments_t_matrix[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_t_matrix[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_t_matrix[] = {
+    {"t", arguments_t_matrix, results_t_matrix, 1, 1, 1, -1, {{call_t_matrix, NULL}, {call_t_matrix_, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_transpose(const lt_value *a, lt_value *r) { return tensor_transpose(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
+static tensor_status call_transpose_(const lt_value *a, lt_value *r) { (void)r; return tensor_transpose_(a[0].tensor, a[1].i, a[2].i); }
+static const lt_argument arguments_transpose[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim0", LT_INT, 0, {0}},
+    {"dim1", LT_INT, 0, {0}},
+};
+static const lt_argument results_transpose[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_transpose[] = {
+    {"transpose", arguments_transpose, results_transpose, 3, 3, 1, -1, {{call_transpose, NULL}, {call_transpose_, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_swapaxes(const lt_value *a, lt_value *r) { return tensor_swapaxes(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
+static tensor_status call_swapaxes_(const lt_value *a, lt_value *r) { (void)r; return tensor_swapaxes_(a[0].tensor, a[1].i, a[2].i); }
+static const lt_argument arguments_swapaxes[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"axis0", LT_INT, 0, {0}},
+    {"axis1", LT_INT, 0, {0}},
+};
+static const lt_argument results_swapaxes[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_swapaxes[] = {
+    {"swapaxes", arguments_swapaxes, results_swapaxes, 3, 3, 1, -1, {{call_swapaxes, NULL}, {call_swapaxes_, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_swapdims(const lt_value *a, lt_value *r) { return tensor_swapdims(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
+static tensor_status call_swapdims_(const lt_value *a, lt_value *r) { (void)r; return tensor_swapdims_(a[0].tensor, a[1].i, a[2].i); }
+static const lt_argument arguments_swapdims[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim0", LT_INT, 0, {0}},
+    {"dim1", LT_INT, 0, {0}},
+};
+static const lt_argument results_swapdims[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_swapdims[] = {
+    {"swapdims", arguments_swapdims, results_swapdims, 3, 3, 1, -1, {{call_swapdims, NULL}, {call_swapdims_, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_permute(const lt_value *a, lt_value *r) { return tensor_permute(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_permute[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dims", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_permute[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_permute[] = {
+    {"permute", arguments_permute, results_permute, 2, 2, 1, -1, {{call_permute, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_movedim(const lt_value *a, lt_value *r) { return tensor_movedim(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_movedim[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"source", LT_INT, 0, {0}},
+    {"destination", LT_INT, 0, {0}},
+};
+static const lt_argument results_movedim[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static tensor_status call_movedim_list(const lt_value *a, lt_value *r) { return tensor_movedim_list(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, &r[0].tensor); }
+static const lt_argument arguments_movedim_list[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"source", LT_INT, LT_IS_LIST, {0}},
+    {"destination", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_movedim_list[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_movedim[] = {
+    {"movedim", arguments_movedim, results_movedim, 3, 3, 1, -1, {{call_movedim, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"movedim", arguments_movedim_list, results_movedim_list, 3, 3, 1, -1, {{call_movedim_list, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_moveaxis(const lt_value *a, lt_value *r) { return tensor_moveaxis(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_moveaxis[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"source", LT_INT, 0, {0}},
+    {"destination", LT_INT, 0, {0}},
+};
+static const lt_argument results_moveaxis[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static tensor_status call_moveaxis_list(const lt_value *a, lt_value *r) { return tensor_moveaxis_list(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, &r[0].tensor); }
+static const lt_argument arguments_moveaxis_list[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"source", LT_INT, LT_IS_LIST, {0}},
+    {"destination", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_moveaxis_list[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_moveaxis[] = {
+    {"moveaxis", arguments_moveaxis, results_moveaxis, 3, 3, 1, -1, {{call_moveaxis, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"moveaxis", arguments_moveaxis_list, results_moveaxis_list, 3, 3, 1, -1, {{call_moveaxis_list, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_T(const lt_value *a, lt_value *r) { return tensor_T(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_T[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_T[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_T[] = {
+    {"T", arguments_T, results_T, 1, 1, 1, -1, {{call_T, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_mT(const lt_value *a, lt_value *r) { return tensor_mT(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_mT[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_mT[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_mT[] = {
+    {"mT", arguments_mT, results_mT, 1, 1, 1, -1, {{call_mT, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_mH(const lt_value *a, lt_value *r) { return tensor_mH(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_mH[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_mH[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_mH[] = {
+    {"mH", arguments_mH, results_mH, 1, 1, 1, -1, {{call_mH, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_H(const lt_value *a, lt_value *r) { return tensor_H(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_H[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_H[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_H[] = {
+    {"H", arguments_H, results_H, 1, 1, 1, -1, {{call_H, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_adjoint(const lt_value *a, lt_value *r) { return tensor_adjoint(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_adjoint[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_adjoint[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_adjoint[] = {
+    {"adjoint", arguments_adjoint, results_adjoint, 1, 1, 1, -1, {{call_adjoint, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_expand(const lt_value *a, lt_value *r) { return tensor_expand(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_expand[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"implicit", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_expand[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_expand[] = {
+    {"expand", arguments_expand, results_expand, 3, 2, 1, -1, {{call_expand, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_expand_as(const lt_value *a, lt_value *r) { return tensor_expand_as(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static const lt_argument arguments_expand_as[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_expand_as[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_expand_as[] = {
+    {"expandAs", arguments_expand_as, results_expand_as, 2, 2, 1, -1, {{call_expand_as, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_broadcast_to(const lt_value *a, lt_value *r) { return tensor_broadcast_to(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_broadcast_to[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_broadcast_to[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_broadcast_to[] = {
+    {"broadcastTo", arguments_broadcast_to, results_broadcast_to, 2, 2, 1, -1, {{call_broadcast_to, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_squeeze(const lt_value *a, lt_value *r) { return tensor_squeeze(a[0].tensor, &r[0].tensor); }
+static tensor_status call_squeeze_(const lt_value *a, lt_value *r) { (void)r; return tensor_squeeze_(a[0].tensor); }
+static const lt_argument arguments_squeeze[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_squeeze[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static tensor_status call_squeeze_dim(const lt_value *a, lt_value *r) { return tensor_squeeze_dim(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_squeeze_dim_(const lt_value *a, lt_value *r) { (void)r; return tensor_squeeze_dim_(a[0].tensor, a[1].i); }
+static const lt_argument arguments_squeeze_dim[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+};
+static const lt_argument results_squeeze_dim[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static tensor_status call_squeeze_dims(const lt_value *a, lt_value *r) { return tensor_squeeze_dims(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static tensor_status call_squeeze_dims_(const lt_value *a, lt_value *r) { (void)r; return tensor_squeeze_dims_(a[0].tensor, a[1].list.data, a[1].list.length); }
+static const lt_argument arguments_squeeze_dims[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_squeeze_dims[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_squeeze[] = {
+    {"squeeze", arguments_squeeze, results_squeeze, 1, 1, 1, -1, {{call_squeeze, NULL}, {call_squeeze_, NULL}, {NULL, NULL}}},
+    {"squeeze", arguments_squeeze_dim, results_squeeze_dim, 2, 2, 1, -1, {{call_squeeze_dim, NULL}, {call_squeeze_dim_, NULL}, {NULL, NULL}}},
+    {"squeeze", arguments_squeeze_dims, results_squeeze_dims, 2, 2, 1, -1, {{call_squeeze_dims, NULL}, {call_squeeze_dims_, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_unsqueeze(const lt_value *a, lt_value *r) { return tensor_unsqueeze(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_unsqueeze_(const lt_value *a, lt_value *r) { (void)r; return tensor_unsqueeze_(a[0].tensor, a[1].i); }
+static const lt_argument arguments_unsqueeze[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+};
+static const lt_argument results_unsqueeze[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_unsqueeze[] = {
+    {"unsqueeze", arguments_unsqueeze, results_unsqueeze, 2, 2, 1, -1, {{call_unsqueeze, NULL}, {call_unsqueeze_, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_narrow(const lt_value *a, lt_value *r) { return tensor_narrow(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_narrow[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"start", LT_INT, 0, {0}},
+    {"length", LT_INT, 0, {0}},
+};
+static const lt_argument results_narrow[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static tensor_status call_narrow_tensor(const lt_value *a, lt_value *r) { return tensor_narrow_tensor(a[0].tensor, a[1].i, a[2].tensor, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_narrow_tensor[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"start", LT_TENSOR, 0, {0}},
+    {"length", LT_INT, 0, {0}},
+};
+static const lt_argument results_narrow_tensor[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_narrow[] = {
+    {"narrow", arguments_narrow, results_narrow, 4, 4, 1, -1, {{call_narrow, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"narrow", arguments_narrow_tensor, results_narrow_tensor, 4, 4, 1, -1, {{call_narrow_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_select(const lt_value *a, lt_value *r) { return tensor_select(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_select[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"index", LT_INT, 0, {0}},
+};
+static const lt_argument results_select[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_select[] = {
+    {"select", arguments_select, results_select, 3, 3, 1, -1, {{call_select, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_slice(const lt_value *a, lt_value *r) { return tensor_slice(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, &r[0].tensor); }
+static const lt_argument arguments_slice[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"start", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"end", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"step", LT_INT, LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_slice[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_slice[] = {
+    {"slice", arguments_slice, results_slice, 5, 5, 1, -1, {{call_slice, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_as_strided(const lt_value *a, lt_value *r) { return tensor_as_strided(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, &r[0].tensor); }
+static tensor_status call_as_strided_(const lt_value *a, lt_value *r) { (void)r; return tensor_as_strided_(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i); }
+static const lt_argument arguments_as_strided[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"stride", LT_INT, LT_IS_LIST, {0}},
+    {"storageOffset", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_as_strided[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_as_strided[] = {
+    {"asStrided", arguments_as_strided, results_as_strided, 4, 4, 1, -1, {{call_as_strided, NULL}, {call_as_strided_, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_unfold(const lt_value *a, lt_value *r) { return tensor_unfold(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_unfold[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dimension", LT_INT, 0, {0}},
+    {"size", LT_INT, 0, {0}},
+    {"step", LT_INT, 0, {0}},
+};
+static const lt_argument results_unfold[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_unfold[] = {
+    {"unfold", arguments_unfold, results_unfold, 4, 4, 1, -1, {{call_unfold, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_diagonal(const lt_value *a, lt_value *r) { return tensor_diagonal(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_diagonal[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"offset", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"dim1", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"dim2", LT_INT, LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_diagonal[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_diagonal[] = {
+    {"diagonal", arguments_diagonal, results_diagonal, 4, 4, 1, -1, {{call_diagonal, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_detach(const lt_value *a, lt_value *r) { return tensor_detach(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_detach[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_detach[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_detach[] = {
+    {"detach", arguments_detach, results_detach, 1, 1, 1, -1, {{call_detach, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_unbind(const lt_value *a, lt_value *r) { return tensor_unbind(a[0].tensor, a[1].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_unbind[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_unbind[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_unbind[] = {
+    {"unbind", arguments_unbind, results_unbind, 2, 2, 1, -1, {{call_unbind, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_split(const lt_value *a, lt_value *r) { return tensor_split(a[0].tensor, a[1].i, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_split[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"splitSize", LT_INT, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_split[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static tensor_status call_split_sizes(const lt_value *a, lt_value *r) { return tensor_split_sizes(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_split_sizes[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"splitSize", LT_INT, LT_IS_LIST, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_split_sizes[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_split[] = {
+    {"split", arguments_split, results_split, 3, 3, 1, -1, {{call_split, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"split", arguments_split_sizes, results_split_sizes, 3, 3, 1, -1, {{call_split_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_split_with_sizes(const lt_value *a, lt_value *r) { return tensor_split_with_sizes(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_split_with_sizes[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"splitSizes", LT_INT, LT_IS_LIST, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_split_with_sizes[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_split_with_sizes[] = {
+    {"splitWithSizes", arguments_split_with_sizes, results_split_with_sizes, 3, 3, 1, -1, {{call_split_with_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_chunk(const lt_value *a, lt_value *r) { return tensor_chunk(a[0].tensor, a[1].i, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_chunk[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"chunks", LT_INT, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_chunk[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_chunk[] = {
+    {"chunk", arguments_chunk, results_chunk, 3, 3, 1, -1, {{call_chunk, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_tensor_split(const lt_value *a, lt_value *r) { return tensor_tensor_split(a[0].tensor, a[1].i, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_tensor_split[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"sections", LT_INT, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_tensor_split[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static tensor_status call_tensor_split_indices(const lt_value *a, lt_value *r) { return tensor_tensor_split_indices(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_tensor_split_indices[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"indices", LT_INT, LT_IS_LIST, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_tensor_split_indices[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static tensor_status call_tensor_split_tensor(const lt_value *a, lt_value *r) { return tensor_tensor_split_tensor(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_tensor_split_tensor[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"tensorIndicesOrSections", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_tensor_split_tensor[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_tensor_split[] = {
+    {"tensorSplit", arguments_tensor_split, results_tensor_split, 3, 3, 1, -1, {{call_tensor_split, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"tensorSplit", arguments_tensor_split_indices, results_tensor_split_indices, 3, 3, 1, -1, {{call_tensor_split_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"tensorSplit", arguments_tensor_split_tensor, results_tensor_split_tensor, 3, 3, 1, -1, {{call_tensor_split_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_hsplit(const lt_value *a, lt_value *r) { return tensor_hsplit(a[0].tensor, a[1].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_hsplit[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"sections", LT_INT, 0, {0}},
+};
+static const lt_argument results_hsplit[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static tensor_status call_hsplit_indices(const lt_value *a, lt_value *r) { return tensor_hsplit_indices(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_hsplit_indices[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"indices", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_hsplit_indices[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_hsplit[] = {
+    {"hsplit", arguments_hsplit, results_hsplit, 2, 2, 1, -1, {{call_hsplit, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"hsplit", arguments_hsplit_indices, results_hsplit_indices, 2, 2, 1, -1, {{call_hsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_vsplit(const lt_value *a, lt_value *r) { return tensor_vsplit(a[0].tensor, a[1].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_vsplit[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"sections", LT_INT, 0, {0}},
+};
+static const lt_argument results_vsplit[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static tensor_status call_vsplit_indices(const lt_value *a, lt_value *r) { return tensor_vsplit_indices(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_vsplit_indices[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"indices", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_vsplit_indices[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_vsplit[] = {
+    {"vsplit", arguments_vsplit, results_vsplit, 2, 2, 1, -1, {{call_vsplit, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"vsplit", arguments_vsplit_indices, results_vsplit_indices, 2, 2, 1, -1, {{call_vsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_dsplit(const lt_value *a, lt_value *r) { return tensor_dsplit(a[0].tensor, a[1].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_dsplit[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"sections", LT_INT, 0, {0}},
+};
+static const lt_argument results_dsplit[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static tensor_status call_dsplit_indices(const lt_value *a, lt_value *r) { return tensor_dsplit_indices(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_dsplit_indices[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"indices", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_dsplit_indices[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_dsplit[] = {
+    {"dsplit", arguments_dsplit, results_dsplit, 2, 2, 1, -1, {{call_dsplit, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"dsplit", arguments_dsplit_indices, results_dsplit_indices, 2, 2, 1, -1, {{call_dsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 const lt_entry lt_entries[] = {
     {"add", overloads_add, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"sub", overloads_sub, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
@@ -2780,7 +4372,41 @@ const lt_entry lt_entries[] = {
     {"resolveConj", overloads_resolve_conj, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"resolveNeg", overloads_resolve_neg, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"angle", overloads_angle, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"clone", overloads_clone, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"contiguous", overloads_contiguous, 1, LT_AS_METHOD},
+    {"to", overloads_to_options, 1, LT_AS_METHOD},
+    {"copy_", overloads_copy_, 1, LT_AS_METHOD},
+    {"fill", overloads_fill, 1, LT_AS_FUNCTION | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"zero_", overloads_zero_, 1, LT_AS_FUNCTION | LT_AS_METHOD},
+    {"item", overloads_item, 1, LT_AS_METHOD},
+    {"isContiguous", overloads_is_contiguous, 1, LT_AS_METHOD},
+    {"isSetTo", overloads_is_set_to, 1, LT_AS_METHOD},
+    {"resize_", overloads_resize_, 1, LT_AS_METHOD},
+    {"resizeAs_", overloads_resize_as_, 1, LT_AS_METHOD},
+    {"set_", overloads_set_, 5, LT_AS_METHOD},
     {"zeros", overloads_zeros, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"ones", overloads_ones, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"full", overloads_full, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"empty", overloads_empty, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"emptyStrided", overloads_empty_strided, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"emptyPermuted", overloads_empty_permuted, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"scalarTensor", overloads_scalar_tensor, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"arange", overloads_arange, 3, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"range", overloads_range, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"linspace", overloads_linspace, 4, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"logspace", overloads_logspace, 4, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"eye", overloads_eye, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"trilIndices", overloads_tril_indices, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"triuIndices", overloads_triu_indices, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"emptyLike", overloads_empty_like, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"zerosLike", overloads_zeros_like, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"onesLike", overloads_ones_like, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fullLike", overloads_full_like, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"newEmpty", overloads_new_empty, 1, LT_AS_METHOD},
+    {"newEmptyStrided", overloads_new_empty_strided, 1, LT_AS_METHOD},
+    {"newFull", overloads_new_full, 1, LT_AS_METHOD},
+    {"newZeros", overloads_new_zeros, 1, LT_AS_METHOD},
+    {"newOnes", overloads_new_ones, 1, LT_AS_METHOD},
     {"sqrt", overloads_sqrt, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"rsqrt", overloads_rsqrt, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"exp", overloads_exp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
@@ -2812,6 +4438,26 @@ const lt_entry lt_entries[] = {
     {"atan2", overloads_atan2, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"arctan2", overloads_arctan2, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"hypot", overloads_hypot, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"index", overloads_index_get, 3, LT_AS_METHOD},
+    {"indexPut", overloads_index_put, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"indexSelect", overloads_index_select, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"maskedSelect", overloads_masked_select, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"maskedFill", overloads_masked_fill, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"maskedScatter", overloads_masked_scatter, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"gather", overloads_gather, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"take", overloads_take, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"takeAlongDim", overloads_take_along_dim, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"nonzero", overloads_nonzero, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"nonzeroNumpy", overloads_nonzero_numpy, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"argwhere", overloads_argwhere, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"put", overloads_put, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"scatter", overloads_scatter_src, 4, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"scatterAdd", overloads_scatter_add, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"scatterReduce", overloads_scatter_reduce, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"indexAdd", overloads_index_add, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"indexCopy", overloads_index_copy, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"indexFill", overloads_index_fill, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"indexReduce", overloads_index_reduce, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"logicalAnd", overloads_logical_and, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"logicalOr", overloads_logical_or, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"logicalXor", overloads_logical_xor, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
@@ -2910,5 +4556,44 @@ const lt_entry lt_entries[] = {
     {"resetPeakMemoryStats", overloads_reset_peak_memory_stats, 1, LT_AS_FUNCTION},
     {"emptyCache", overloads_empty_cache, 1, LT_AS_FUNCTION},
     {"setMemoryLimit", overloads_set_memory_limit, 1, LT_AS_FUNCTION},
+    {"view", overloads_view, 2, LT_AS_METHOD},
+    {"viewAs", overloads_view_as, 1, LT_AS_METHOD},
+    {"reshape", overloads_reshape, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"reshapeAs", overloads_reshape_as, 1, LT_AS_METHOD},
+    {"flatten", overloads_flatten, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"unflatten", overloads_unflatten, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"ravel", overloads_ravel, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"t", overloads_t_matrix, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"transpose", overloads_transpose, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"swapaxes", overloads_swapaxes, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"swapdims", overloads_swapdims, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"permute", overloads_permute, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"movedim", overloads_movedim, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"moveaxis", overloads_moveaxis, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"T", overloads_T, 1, LT_AS_METHOD},
+    {"mT", overloads_mT, 1, LT_AS_METHOD},
+    {"mH", overloads_mH, 1, LT_AS_METHOD},
+    {"H", overloads_H, 1, LT_AS_METHOD},
+    {"adjoint", overloads_adjoint, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"expand", overloads_expand, 1, LT_AS_METHOD},
+    {"expandAs", overloads_expand_as, 1, LT_AS_METHOD},
+    {"broadcastTo", overloads_broadcast_to, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"squeeze", overloads_squeeze, 3, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"unsqueeze", overloads_unsqueeze, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"narrow", overloads_narrow, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"select", overloads_select, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"slice", overloads_slice, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"asStrided", overloads_as_strided, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"unfold", overloads_unfold, 1, LT_AS_METHOD},
+    {"diagonal", overloads_diagonal, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"detach", overloads_detach, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"unbind", overloads_unbind, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"split", overloads_split, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"splitWithSizes", overloads_split_with_sizes, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"chunk", overloads_chunk, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"tensorSplit", overloads_tensor_split, 3, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"hsplit", overloads_hsplit, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"vsplit", overloads_vsplit, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"dsplit", overloads_dsplit, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
 };
 const size_t lt_entry_count = sizeof lt_entries / sizeof *lt_entries;

@@ -165,7 +165,7 @@ LT_INLINE CastRow cast_to(int to) {
 }
 
 // The conversion between two dtypes by number.
-CastRow find_cast(int from, int to) {
+[[maybe_unused]] CastRow find_cast(int from, int to) {
   switch (from) {
     case 0: return cast_to<Bool>(to);
     case 1: return cast_to<uint8_t>(to);

@@ -84,6 +84,9 @@ func run() error {
 	if err := generateC(out, ops); err != nil {
 		return err
 	}
+	if err := generatePython(out, ops); err != nil {
+		return err
+	}
 	if err := generateNode(out, ops); err != nil {
 		return err
 	}
