@@ -86,7 +86,7 @@ export function liveHandles(): number;
 export function dtypeSize(dtype: DType): number;
 
 declare class Handle {
-  private constructor();
+  protected constructor();
   /** Frees the memory, at once unless an asynchronous call or an array from data() still uses it. Harmless when repeated. */
   dispose(): void;
   [Symbol.dispose](): void;

@@ -105,6 +105,8 @@ typedef struct lt_box {
   lt_buffer *buffer;      // the ArrayBuffer whose memory the tensor shares, if any
   struct lt_box *previous, *next;  // in the scope's list
   struct lt_scope *scope;
+  napi_ref object;                  // weak
+  struct lt_box *older, *newer;     // in the environment's list
 } lt_box;
 
 typedef struct lt_scope {
@@ -117,6 +119,8 @@ typedef struct lt_env {
   struct lt_binding *bindings;
   lt_box *pending;      // for the constructor that lt_wrap calls
   lt_scope *scope;
+  lt_box *newest;       // of all boxes whose object has not been finalized
+  int64_t boxes, made, made_bytes;  // how many there are, and what came since the last sweep
   int64_t unreported;   // external bytes that V8 has not been told of
   struct lt_inbox *inbox;
 } lt_env;

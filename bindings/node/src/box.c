@@ -6,7 +6,11 @@
 static const napi_type_tag tag = {0x6c696274656e736fULL, 0x722e6e6f64652e31ULL};
 static const char *const class_names[] = {"Tensor", "Storage", "Generator"};
 
-enum { REPORT_BYTES = 1 << 18 };  // V8 is told of external memory in steps of this
+enum {
+  REPORT_BYTES = 1 << 18,  // V8 is told of external memory in steps of this
+  SWEEP_BYTES = 1 << 26,   // new memory, and new handles, after which collected objects are looked for
+  SWEEP_BOXES = 1 << 13
+};
 
 static void account(napi_env env, lt_env *e, int64_t bytes) {
   e->unreported += bytes;
@@ -55,9 +59,32 @@ static void dispose(napi_env env, lt_env *e, lt_box *box) {
 static void finalize(napi_env env, void *data, void *hint) {
   (void)hint;
   lt_box *box = data;
+  lt_env *e = lt_get_env(env);
   box->wrapped = false;
-  dispose(env, lt_get_env(env), box);
+  dispose(env, e, box);
+  if (box->newer)
+    box->newer->older = box->older;
+  else
+    e->newest = box->older;
+  if (box->older) box->older->newer = box->newer;
+  e->boxes--;
+  napi_delete_reference(env, box->object);
   if (box->users == 0) free(box);
+}
+
+// Node runs finalizers when the event loop turns, which a long loop does not let it do. So memory of objects that the
+// collector has already taken is given back here, from time to time.
+static void sweep(napi_env env, lt_env *e) {
+  for (lt_box *box = e->newest; box;) {
+    napi_handle_scope handles;
+    if (napi_open_handle_scope(env, &handles) != napi_ok) break;
+    for (int i = 0; box && i < 1024; i++, box = box->older) {
+      napi_value object = NULL;
+      if (!box->disposed && napi_get_reference_value(env, box->object, &object) == napi_ok && !object) dispose(env, e, box);
+    }
+    napi_close_handle_scope(env, handles);
+  }
+  e->made = e->made_bytes = 0;
 }
 
 void lt_use(lt_box *box) { box->users++; }
@@ -85,8 +112,12 @@ static napi_value construct(napi_env env, napi_callback_info info) {
     return NULL;
   }
   if (!lt_ok(env, napi_type_tag_object(env, self, &tag))) return NULL;
-  if (!lt_ok(env, napi_wrap(env, self, box, finalize, NULL, NULL))) return NULL;
+  if (!lt_ok(env, napi_wrap(env, self, box, finalize, NULL, &box->object))) return NULL;
   box->wrapped = true;
+  box->older = e->newest;
+  if (box->older) box->older->newer = box;
+  e->newest = box;
+  e->boxes++;
   return self;
 }
 
@@ -112,6 +143,8 @@ napi_value lt_wrap(napi_env env, lt_type kind, void *handle, int64_t bytes) {
   }
   if (e->scope) enter_scope(box, e->scope);
   account(env, e, bytes);
+  e->made++, e->made_bytes += bytes;
+  if (e->made_bytes >= SWEEP_BYTES || e->made >= (e->boxes > 2 * SWEEP_BOXES ? e->boxes / 2 : SWEEP_BOXES)) sweep(env, e);
   return object;
 }
 

@@ -198,27 +198,30 @@ static bool is_contiguous(const tensor_t *t) {
   return true;
 }
 
-// memoryOf(tensor): an ArrayBuffer over the tensor's elements; a copy where the runtime has no external memory or the memory
-// must not be written; undefined when the elements do not lie one after the other.
+// memoryOf(tensor, share): an ArrayBuffer over the tensor's elements, or of a copy: where share is false, the runtime has no
+// external memory, or the memory must not be written. Undefined when the elements do not lie one after the other.
 static napi_value memory_of(napi_env env, napi_callback_info info) {
-  size_t argc = 1;
-  napi_value value, result = NULL;
+  size_t argc = 2;
+  napi_value argv[2], result = NULL;
   lt_js js;
-  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL)) || !lt_look(env, value, &js)) return NULL;
+  bool share;
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL)) || !lt_look(env, argv[0], &js) ||
+      !lt_ok(env, napi_get_value_bool(env, argv[1], &share)))
+    return NULL;
   if (js.kind != LT_JS_TENSOR) {
     lt_throw_type(env, "data: the argument must be a tensor");
     return NULL;
   }
-  if (!lt_check_box(env, "data", "self", js.box, true)) return NULL;
+  if (!lt_check_box(env, "data", "self", js.box, share)) return NULL;
   tensor_t *t = js.box->handle;
   if (tensor_get_device(t).type != TENSOR_CPU)
     return lt_throw_status(env, TENSOR_ERROR_RUNTIME, "data: only tensors on the CPU have memory that can be read; copy with to('cpu')");
   if (!is_contiguous(t)) return NULL;
   size_t bytes = (size_t)(tensor_numel(t) * tensor_dtype_size(tensor_get_dtype(t)));
   void *data = NULL, *copy;
-  bool read_only = false;
+  bool read_only = true;
   tensor_status status = tensor_data_ptr(t, &data);
-  if (!status) status = tensor_is_read_only(t, &read_only);
+  if (!status && share) status = tensor_is_read_only(t, &read_only);
   if (status) return lt_throw_status(env, status, tensor_last_error());
   if (bytes && !read_only) {
     napi_status made = napi_create_external_arraybuffer(env, data, bytes, buffer_collected, js.box, &result);
