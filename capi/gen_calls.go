@@ -155,19 +155,177 @@ var calls = [...]func(frame) error{
 		r0, err := ops.Polar(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // polar
-	func(f frame) error { r0, err := ops.Real(f.tensor(0)); return f.setTensors(err, r0) },                   // real
-	func(f frame) error { r0, err := ops.Imag(f.tensor(0)); return f.setTensors(err, r0) },                   // imag
-	func(f frame) error { r0, err := ops.ViewAsReal(f.tensor(0)); return f.setTensors(err, r0) },             // view_as_real
-	func(f frame) error { r0, err := ops.ViewAsComplex(f.tensor(0)); return f.setTensors(err, r0) },          // view_as_complex
-	func(f frame) error { r0, err := ops.Conj(f.tensor(0)); return f.setTensors(err, r0) },                   // conj
-	func(f frame) error { r0, err := ops.ConjPhysical(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // conj_physical
-	func(f frame) error { r0, err := ops.ResolveConj(f.tensor(0)); return f.setTensors(err, r0) },            // resolve_conj
-	func(f frame) error { r0, err := ops.ResolveNeg(f.tensor(0)); return f.setTensors(err, r0) },             // resolve_neg
-	func(f frame) error { r0, err := ops.Angle(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },        // angle
+	func(f frame) error { r0, err := ops.Real(f.tensor(0)); return f.setTensors(err, r0) },                    // real
+	func(f frame) error { r0, err := ops.Imag(f.tensor(0)); return f.setTensors(err, r0) },                    // imag
+	func(f frame) error { r0, err := ops.ViewAsReal(f.tensor(0)); return f.setTensors(err, r0) },              // view_as_real
+	func(f frame) error { r0, err := ops.ViewAsComplex(f.tensor(0)); return f.setTensors(err, r0) },           // view_as_complex
+	func(f frame) error { r0, err := ops.Conj(f.tensor(0)); return f.setTensors(err, r0) },                    // conj
+	func(f frame) error { r0, err := ops.ConjPhysical(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // conj_physical
+	func(f frame) error { r0, err := ops.ResolveConj(f.tensor(0)); return f.setTensors(err, r0) },             // resolve_conj
+	func(f frame) error { r0, err := ops.ResolveNeg(f.tensor(0)); return f.setTensors(err, r0) },              // resolve_neg
+	func(f frame) error { r0, err := ops.Angle(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },         // angle
+	func(f frame) error { r0, err := ops.Clone(f.tensor(0), f.format(1)); return f.setTensors(err, r0) },      // clone
+	func(f frame) error { r0, err := ops.Contiguous(f.tensor(0), f.format(1)); return f.setTensors(err, r0) }, // contiguous
+	func(f frame) error {
+		r0, err := ops.ToOptions(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.bool(4), f.bool(5), f.format(6))
+		return f.setTensors(err, r0)
+	}, // to.options
+	func(f frame) error { err := ops.Copy(f.tensor(0), f.tensor(1), f.bool(2)); f.refresh(0); return err }, // copy_
+	func(f frame) error {
+		r0, err := ops.Fill(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // fill
+	func(f frame) error { err := ops.Zero(f.tensor(0)); f.refresh(0); return err },                           // zero_
+	func(f frame) error { r0, err := ops.Item(f.tensor(0)); return f.setScalar(err, r0) },                    // item
+	func(f frame) error { r0, err := ops.IsContiguous(f.tensor(0), f.format(1)); return f.setBool(err, r0) }, // is_contiguous
+	func(f frame) error { r0, err := ops.IsSetTo(f.tensor(0), f.tensor(1)); return f.setBool(err, r0) },      // is_set_to
+	func(f frame) error { err := ops.Resize(f.tensor(0), f.ints(1), f.format(2)); f.refresh(0); return err }, // resize_
+	func(f frame) error {
+		err := ops.ResizeAs(f.tensor(0), f.tensor(1), f.format(2))
+		f.refresh(0)
+		return err
+	}, // resize_as_
+	func(f frame) error { err := ops.Set(f.tensor(0)); f.refresh(0); return err },                    // set_
+	func(f frame) error { err := ops.SetTensor(f.tensor(0), f.tensor(1)); f.refresh(0); return err }, // set_.tensor
+	func(f frame) error {
+		err := ops.SetTensorGeometry(f.tensor(0), f.tensor(1), f.int(2), f.ints(3), f.ints(4))
+		f.refresh(0)
+		return err
+	}, // set_.tensor_geometry
+	func(f frame) error { err := ops.SetStorage(f.tensor(0), f.storage(1)); f.refresh(0); return err }, // set_.storage
+	func(f frame) error {
+		err := ops.SetStorageGeometry(f.tensor(0), f.storage(1), f.int(2), f.ints(3), f.ints(4))
+		f.refresh(0)
+		return err
+	}, // set_.storage_geometry
 	func(f frame) error {
 		r0, err := ops.Zeros(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3))
 		return f.setTensors(err, r0)
 	}, // zeros
+	func(f frame) error {
+		r0, err := ops.Ones(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3))
+		return f.setTensors(err, r0)
+	}, // ones
+	func(f frame) error {
+		r0, err := ops.Full(f.out(0), f.ints(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // full
+	func(f frame) error {
+		r0, err := ops.Empty(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
+		return f.setTensors(err, r0)
+	}, // empty
+	func(f frame) error {
+		r0, err := ops.EmptyStrided(f.ints(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // empty_strided
+	func(f frame) error {
+		r0, err := ops.EmptyPermuted(f.ints(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // empty_permuted
+	func(f frame) error {
+		r0, err := ops.ScalarTensor(f.scalar(0), f.dtype(1), f.layout(2), f.device(3))
+		return f.setTensors(err, r0)
+	}, // scalar_tensor
+	func(f frame) error {
+		r0, err := ops.Arange(f.out(0), f.scalar(0), f.dtype(1), f.layout(2), f.device(3))
+		return f.setTensors(err, r0)
+	}, // arange
+	func(f frame) error {
+		r0, err := ops.ArangeStart(f.out(0), f.scalar(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // arange.start
+	func(f frame) error {
+		r0, err := ops.ArangeStartStep(f.out(0), f.scalar(0), f.scalar(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // arange.start_step
+	func(f frame) error {
+		r0, err := ops.Range(f.out(0), f.scalar(0), f.scalar(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // range
+	func(f frame) error {
+		r0, err := ops.Linspace(f.out(0), f.scalar(0), f.scalar(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // linspace
+	func(f frame) error {
+		r0, err := ops.LinspaceTensorTensor(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // linspace.tensor_tensor
+	func(f frame) error {
+		r0, err := ops.LinspaceTensorScalar(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // linspace.tensor_scalar
+	func(f frame) error {
+		r0, err := ops.LinspaceScalarTensor(f.out(0), f.scalar(0), f.tensor(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // linspace.scalar_tensor
+	func(f frame) error {
+		r0, err := ops.Logspace(f.out(0), f.scalar(0), f.scalar(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	}, // logspace
+	func(f frame) error {
+		r0, err := ops.LogspaceTensorTensor(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	}, // logspace.tensor_tensor
+	func(f frame) error {
+		r0, err := ops.LogspaceTensorScalar(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	}, // logspace.tensor_scalar
+	func(f frame) error {
+		r0, err := ops.LogspaceScalarTensor(f.out(0), f.scalar(0), f.tensor(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	}, // logspace.scalar_tensor
+	func(f frame) error {
+		r0, err := ops.Eye(f.out(0), f.int(0), f.dtype(1), f.layout(2), f.device(3))
+		return f.setTensors(err, r0)
+	}, // eye
+	func(f frame) error {
+		r0, err := ops.EyeM(f.out(0), f.int(0), f.int(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // eye.m
+	func(f frame) error {
+		r0, err := ops.TrilIndices(f.int(0), f.int(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // tril_indices
+	func(f frame) error {
+		r0, err := ops.TriuIndices(f.int(0), f.int(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // triu_indices
+	func(f frame) error {
+		r0, err := ops.EmptyLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
+		return f.setTensors(err, r0)
+	}, // empty_like
+	func(f frame) error {
+		r0, err := ops.ZerosLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
+		return f.setTensors(err, r0)
+	}, // zeros_like
+	func(f frame) error {
+		r0, err := ops.OnesLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
+		return f.setTensors(err, r0)
+	}, // ones_like
+	func(f frame) error {
+		r0, err := ops.FullLike(f.tensor(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
+		return f.setTensors(err, r0)
+	}, // full_like
+	func(f frame) error {
+		r0, err := ops.NewEmpty(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // new_empty
+	func(f frame) error {
+		r0, err := ops.NewEmptyStrided(f.tensor(0), f.ints(1), f.ints(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // new_empty_strided
+	func(f frame) error {
+		r0, err := ops.NewFull(f.tensor(0), f.ints(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // new_full
+	func(f frame) error {
+		r0, err := ops.NewZeros(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // new_zeros
+	func(f frame) error {
+		r0, err := ops.NewOnes(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // new_ones
 	func(f frame) error { r0, err := ops.Sqrt(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // sqrt
 	func(f frame) error { r0, err := ops.Rsqrt(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // rsqrt
 	func(f frame) error { r0, err := ops.Exp(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // exp
@@ -208,6 +366,96 @@ var calls = [...]func(frame) error{
 		r0, err := ops.Hypot(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // hypot
+	func(f frame) error { r0, err := ops.IndexGet(f.tensor(0), f.index(1)); return f.setTensors(err, r0) }, // index.get
+	func(f frame) error {
+		err := ops.IndexSet(f.tensor(0), f.index(1), f.tensor(2))
+		f.refresh(0)
+		return err
+	}, // index.set_
+	func(f frame) error {
+		err := ops.IndexSetScalar(f.tensor(0), f.index(1), f.scalar(2))
+		f.refresh(0)
+		return err
+	}, // index.set_scalar_
+	func(f frame) error {
+		r0, err := ops.IndexPut(f.out(0), f.tensor(0), f.tensors(1), f.tensor(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // index_put
+	func(f frame) error {
+		r0, err := ops.IndexSelect(f.out(0), f.tensor(0), f.int(1), f.tensor(2))
+		return f.setTensors(err, r0)
+	}, // index_select
+	func(f frame) error {
+		r0, err := ops.MaskedSelect(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // masked_select
+	func(f frame) error {
+		r0, err := ops.MaskedFill(f.out(0), f.tensor(0), f.tensor(1), f.operand(2))
+		return f.setTensors(err, r0)
+	}, // masked_fill
+	func(f frame) error {
+		r0, err := ops.MaskedScatter(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2))
+		return f.setTensors(err, r0)
+	}, // masked_scatter
+	func(f frame) error {
+		r0, err := ops.Gather(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // gather
+	func(f frame) error {
+		r0, err := ops.Take(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // take
+	func(f frame) error {
+		r0, err := ops.TakeAlongDim(f.out(0), f.tensor(0), f.tensor(1), f.intOptional(2))
+		return f.setTensors(err, r0)
+	}, // take_along_dim
+	func(f frame) error { r0, err := ops.Nonzero(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // nonzero
+	func(f frame) error { r, err := ops.NonzeroNumpy(f.tensor(0)); return f.setList(err, r) },           // nonzero_numpy
+	func(f frame) error { r0, err := ops.Argwhere(f.tensor(0)); return f.setTensors(err, r0) },          // argwhere
+	func(f frame) error {
+		r0, err := ops.Put(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // put
+	func(f frame) error {
+		r0, err := ops.Scatter(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
+		return f.setTensors(err, r0)
+	}, // scatter.src
+	func(f frame) error {
+		r0, err := ops.ScatterValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3))
+		return f.setTensors(err, r0)
+	}, // scatter.value
+	func(f frame) error {
+		r0, err := ops.ScatterReduceSource(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4))
+		return f.setTensors(err, r0)
+	}, // scatter.src_reduce
+	func(f frame) error {
+		r0, err := ops.ScatterReduceValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3), f.str(4))
+		return f.setTensors(err, r0)
+	}, // scatter.value_reduce
+	func(f frame) error {
+		r0, err := ops.ScatterAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
+		return f.setTensors(err, r0)
+	}, // scatter_add
+	func(f frame) error {
+		r0, err := ops.ScatterReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
+		return f.setTensors(err, r0)
+	}, // scatter_reduce
+	func(f frame) error {
+		r0, err := ops.IndexAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	}, // index_add
+	func(f frame) error {
+		r0, err := ops.IndexCopy(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
+		return f.setTensors(err, r0)
+	}, // index_copy
+	func(f frame) error {
+		r0, err := ops.IndexFill(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.operand(3))
+		return f.setTensors(err, r0)
+	}, // index_fill
+	func(f frame) error {
+		r0, err := ops.IndexReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
+		return f.setTensors(err, r0)
+	}, // index_reduce
 	func(f frame) error {
 		r0, err := ops.LogicalAnd(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
@@ -688,6 +936,123 @@ var calls = [...]func(frame) error{
 		r0, err := ops.Bucketize(f.out(0), f.operand(0), f.tensor(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0)
 	}, // bucketize
+	func(f frame) error { r0, err := ops.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // erf
+	func(f frame) error { r0, err := ops.Erfc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // erfc
+	func(f frame) error { r0, err := ops.Erfinv(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // erfinv
+	func(f frame) error { r0, err := ops.Lgamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // lgamma
+	func(f frame) error { r0, err := ops.Digamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // digamma
+	func(f frame) error { r0, err := ops.I0(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // i0
+	func(f frame) error { r0, err := ops.Sinc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // sinc
+	func(f frame) error {
+		r0, err := ops.Logit(f.out(0), f.tensor(0), f.floatOptional(1))
+		return f.setTensors(err, r0)
+	}, // logit
+	func(f frame) error {
+		r0, err := ops.Polygamma(f.out(0), f.int(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // polygamma
+	func(f frame) error {
+		r0, err := ops.Mvlgamma(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // mvlgamma
+	func(f frame) error {
+		r0, err := ops.Igamma(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // igamma
+	func(f frame) error {
+		r0, err := ops.Igammac(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // igammac
+	func(f frame) error {
+		r0, err := ops.Logaddexp(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // logaddexp
+	func(f frame) error {
+		r0, err := ops.Logaddexp2(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // logaddexp2
+	func(f frame) error {
+		r0, err := ops.Xlogy(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // xlogy
+	func(f frame) error {
+		r0, err := ops.Gcd(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // gcd
+	func(f frame) error {
+		r0, err := ops.Lcm(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // lcm
+	func(f frame) error {
+		r0, err := ops.Nextafter(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // nextafter
+	func(f frame) error {
+		r0, err := ops.Heaviside(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // heaviside
+	func(f frame) error {
+		r0, err := ops.Ldexp(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // ldexp
+	func(f frame) error {
+		r0, r1, err := ops.Frexp(f.out(0), f.out(1), f.tensor(0))
+		return f.setTensors(err, r0, r1)
+	}, // frexp
+	func(f frame) error {
+		r0, err := ops.NanToNum(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.floatOptional(3))
+		return f.setTensors(err, r0)
+	}, // nan_to_num
+	func(f frame) error { r0, err := ops.Deg2rad(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // deg2rad
+	func(f frame) error { r0, err := ops.Rad2deg(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // rad2deg
+	func(f frame) error { r0, err := ops.Sigmoid(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special_expit
+	func(f frame) error { r0, err := ops.Exp2(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special_exp2
+	func(f frame) error { r0, err := ops.Expm1(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // special_expm1
+	func(f frame) error { r0, err := ops.Log1p(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // special_log1p
+	func(f frame) error { r0, err := ops.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // special_erf
+	func(f frame) error { r0, err := ops.Erfc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special_erfc
+	func(f frame) error { r0, err := ops.Erfinv(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // special_erfinv
+	func(f frame) error { r0, err := ops.Lgamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // special_gammaln
+	func(f frame) error { r0, err := ops.Digamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special_digamma
+	func(f frame) error { r0, err := ops.Digamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special_psi
+	func(f frame) error { r0, err := ops.I0(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // special_i0
+	func(f frame) error { r0, err := ops.Sinc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special_sinc
+	func(f frame) error {
+		r0, err := ops.Round(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // special_round
+	func(f frame) error {
+		r0, err := ops.Logit(f.out(0), f.tensor(0), f.floatOptional(1))
+		return f.setTensors(err, r0)
+	}, // special_logit
+	func(f frame) error {
+		r0, err := ops.Polygamma(f.out(0), f.int(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // special_polygamma
+	func(f frame) error {
+		r0, err := ops.Mvlgamma(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // special_multigammaln
+	func(f frame) error {
+		r0, err := ops.Igamma(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // special_gammainc
+	func(f frame) error {
+		r0, err := ops.Igammac(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // special_gammaincc
+	func(f frame) error {
+		r0, err := ops.Xlogy(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special_xlogy
+	func(f frame) error {
+		r0, err := ops.SpecialXlog1py(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special_xlog1py
+	func(f frame) error {
+		r0, err := ops.SpecialZeta(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special_zeta
 	func(f frame) error {
 		r0, err := ops.Diff(f.out(0), f.tensor(0), f.int(1), f.int(2), f.tensorOptional(3), f.tensorOptional(4))
 		return f.setTensors(err, r0)
@@ -751,8 +1116,137 @@ var calls = [...]func(frame) error{
 		r0, err := ops.StorageToString(f.storage(0), f.dtype(1))
 		return f.setStr(err, r0)
 	}, // storage_to_string
-	func(f frame) error { r0, r1, r2, r3, err := ops.MemoryStats(); return f.setInt(err, r0, r1, r2, r3) }, // memory_stats
-	func(f frame) error { return ops.ResetPeakMemoryStats() },                                              // reset_peak_memory_stats
-	func(f frame) error { return ops.EmptyCache() },                                                        // empty_cache
-	func(f frame) error { return ops.SetMemoryLimit(f.int(0)) },                                            // set_memory_limit
+	func(f frame) error { r0, r1, r2, r3, err := ops.MemoryStats(); return f.setInt(err, r0, r1, r2, r3) },   // memory_stats
+	func(f frame) error { return ops.ResetPeakMemoryStats() },                                                // reset_peak_memory_stats
+	func(f frame) error { return ops.EmptyCache() },                                                          // empty_cache
+	func(f frame) error { return ops.SetMemoryLimit(f.int(0)) },                                              // set_memory_limit
+	func(f frame) error { r0, err := ops.View(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) },        // view
+	func(f frame) error { r0, err := ops.ViewDtype(f.tensor(0), f.dtype(1)); return f.setTensors(err, r0) },  // view.dtype
+	func(f frame) error { r0, err := ops.ViewAs(f.tensor(0), f.tensor(1)); return f.setTensors(err, r0) },    // view_as
+	func(f frame) error { r0, err := ops.Reshape(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) },     // reshape
+	func(f frame) error { r0, err := ops.ReshapeAs(f.tensor(0), f.tensor(1)); return f.setTensors(err, r0) }, // reshape_as
+	func(f frame) error {
+		r0, err := ops.Flatten(f.tensor(0), f.int(1), f.int(2))
+		return f.setTensors(err, r0)
+	}, // flatten
+	func(f frame) error {
+		r0, err := ops.Unflatten(f.tensor(0), f.int(1), f.ints(2))
+		return f.setTensors(err, r0)
+	}, // unflatten
+	func(f frame) error { r0, err := ops.Ravel(f.tensor(0)); return f.setTensors(err, r0) }, // ravel
+	func(f frame) error {
+		r0, err := ops.TransposeMatrix(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // t.matrix
+	func(f frame) error {
+		r0, err := ops.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
+		return f.setTensors(err, r0)
+	}, // transpose
+	func(f frame) error {
+		r0, err := ops.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
+		return f.setTensors(err, r0)
+	}, // swapaxes
+	func(f frame) error {
+		r0, err := ops.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
+		return f.setTensors(err, r0)
+	}, // swapdims
+	func(f frame) error { r0, err := ops.Permute(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) }, // permute
+	func(f frame) error {
+		r0, err := ops.Movedim(f.tensor(0), f.int(1), f.int(2))
+		return f.setTensors(err, r0)
+	}, // movedim
+	func(f frame) error {
+		r0, err := ops.MovedimList(f.tensor(0), f.ints(1), f.ints(2))
+		return f.setTensors(err, r0)
+	}, // movedim.list
+	func(f frame) error {
+		r0, err := ops.Movedim(f.tensor(0), f.int(1), f.int(2))
+		return f.setTensors(err, r0)
+	}, // moveaxis
+	func(f frame) error {
+		r0, err := ops.MovedimList(f.tensor(0), f.ints(1), f.ints(2))
+		return f.setTensors(err, r0)
+	}, // moveaxis.list
+	func(f frame) error { r0, err := ops.TransposeAll(f.tensor(0)); return f.setTensors(err, r0) },  // T
+	func(f frame) error { r0, err := ops.TransposeLast(f.tensor(0)); return f.setTensors(err, r0) }, // mT
+	func(f frame) error { r0, err := ops.AdjointLast(f.tensor(0)); return f.setTensors(err, r0) },   // mH
+	func(f frame) error { r0, err := ops.AdjointMatrix(f.tensor(0)); return f.setTensors(err, r0) }, // H
+	func(f frame) error { r0, err := ops.AdjointLast(f.tensor(0)); return f.setTensors(err, r0) },   // adjoint
+	func(f frame) error {
+		r0, err := ops.Expand(f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // expand
+	func(f frame) error { r0, err := ops.ExpandAs(f.tensor(0), f.tensor(1)); return f.setTensors(err, r0) },  // expand_as
+	func(f frame) error { r0, err := ops.BroadcastTo(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) }, // broadcast_to
+	func(f frame) error { r0, err := ops.Squeeze(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // squeeze
+	func(f frame) error {
+		r0, err := ops.SqueezeDim(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // squeeze.dim
+	func(f frame) error {
+		r0, err := ops.SqueezeDims(f.out(0), f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	}, // squeeze.dims
+	func(f frame) error {
+		r0, err := ops.Unsqueeze(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // unsqueeze
+	func(f frame) error {
+		r0, err := ops.Narrow(f.tensor(0), f.int(1), f.int(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // narrow
+	func(f frame) error {
+		r0, err := ops.NarrowTensor(f.tensor(0), f.int(1), f.tensor(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // narrow.tensor
+	func(f frame) error {
+		r0, err := ops.Select(f.tensor(0), f.int(1), f.int(2))
+		return f.setTensors(err, r0)
+	}, // select
+	func(f frame) error {
+		r0, err := ops.Slice(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.int(4))
+		return f.setTensors(err, r0)
+	}, // slice
+	func(f frame) error {
+		r0, err := ops.AsStrided(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.intOptional(3))
+		return f.setTensors(err, r0)
+	}, // as_strided
+	func(f frame) error {
+		r0, err := ops.Unfold(f.tensor(0), f.int(1), f.int(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // unfold
+	func(f frame) error {
+		r0, err := ops.Diagonal(f.tensor(0), f.int(1), f.int(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // diagonal
+	func(f frame) error { r0, err := ops.Detach(f.tensor(0)); return f.setTensors(err, r0) },               // detach
+	func(f frame) error { r, err := ops.Unbind(f.tensor(0), f.int(1)); return f.setList(err, r) },          // unbind
+	func(f frame) error { r, err := ops.Split(f.tensor(0), f.int(1), f.int(2)); return f.setList(err, r) }, // split
+	func(f frame) error {
+		r, err := ops.SplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
+		return f.setList(err, r)
+	}, // split.sizes
+	func(f frame) error {
+		r, err := ops.SplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
+		return f.setList(err, r)
+	}, // split_with_sizes
+	func(f frame) error { r, err := ops.Chunk(f.tensor(0), f.int(1), f.int(2)); return f.setList(err, r) }, // chunk
+	func(f frame) error {
+		r, err := ops.TensorSplit(f.tensor(0), f.int(1), f.int(2))
+		return f.setList(err, r)
+	}, // tensor_split
+	func(f frame) error {
+		r, err := ops.TensorSplitIndices(f.tensor(0), f.ints(1), f.int(2))
+		return f.setList(err, r)
+	}, // tensor_split.indices
+	func(f frame) error {
+		r, err := ops.TensorSplitTensor(f.tensor(0), f.tensor(1), f.int(2))
+		return f.setList(err, r)
+	}, // tensor_split.tensor
+	func(f frame) error { r, err := ops.Hsplit(f.tensor(0), f.int(1)); return f.setList(err, r) },         // hsplit
+	func(f frame) error { r, err := ops.HsplitIndices(f.tensor(0), f.ints(1)); return f.setList(err, r) }, // hsplit.indices
+	func(f frame) error { r, err := ops.Vsplit(f.tensor(0), f.int(1)); return f.setList(err, r) },         // vsplit
+	func(f frame) error { r, err := ops.VsplitIndices(f.tensor(0), f.ints(1)); return f.setList(err, r) }, // vsplit.indices
+	func(f frame) error { r, err := ops.Dsplit(f.tensor(0), f.int(1)); return f.setList(err, r) },         // dsplit
+	func(f frame) error { r, err := ops.DsplitIndices(f.tensor(0), f.ints(1)); return f.setList(err, r) }, // dsplit.indices
 }

@@ -2464,10 +2464,226 @@ TENSOR_API tensor_status tensor_angle_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "clone", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clone", "self");
+  LT_ENUM(memory_format, -1, 3, "clone", "memory_format"); a[1].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "clone");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "contiguous", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "contiguous", "self");
+  LT_ENUM(memory_format, -1, 3, "contiguous", "memory_format"); a[1].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "contiguous");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, bool non_blocking, bool copy, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "to.options", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "to.options", "self");
+  LT_ENUM(dtype, -1, 13, "to.options", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "to.options", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "to.options", "device"); a[3].device = device;
+  a[4].i = non_blocking;
+  a[5].i = copy;
+  LT_ENUM(memory_format, -1, 3, "to.options", "memory_format"); a[6].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "to.options");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool non_blocking) {
+  lt_value a[3];
+  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "copy_", "self");
+  LT_REQUIRED(a[1], src, LT_TENSOR, "copy_", "src");
+  a[2].i = non_blocking;
+  tensor_status status = lt_invoke(&frame, "copy_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out) {
+  LT_RESULT(out, "fill", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
+  LT_REQUIRED(a[1], value, LT_TENSOR, "fill", "value");
+  tensor_status status = lt_invoke(&frame, "fill");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fill_scalar(const tensor_t *self, tensor_scalar value, tensor_t **out) {
+  LT_RESULT(out, "fill", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
+  LT_SCALAR(value, LT_MUST, "fill", "value"); a[1].scalar = value;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "fill");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fill_(tensor_t *self, const tensor_t *value) {
+  lt_value a[2];
+  lt_frame frame = {.op = 63, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
+  LT_REQUIRED(a[1], value, LT_TENSOR, "fill", "value");
+  tensor_status status = lt_invoke(&frame, "fill");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value) {
+  lt_value a[2];
+  lt_frame frame = {.op = 63, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
+  LT_SCALAR(value, LT_MUST, "fill", "value"); a[1].scalar = value;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "fill");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "zero_", "self");
+  tensor_status status = lt_invoke(&frame, "zero_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out) {
+  LT_RESULT(out, "item", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 65, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "item", "self");
+  tensor_status status = lt_invoke(&frame, "item");
+  if (status == TENSOR_OK) {
+    *out = frame.results[0].scalar;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memory_format memory_format, bool *out) {
+  LT_RESULT(out, "is_contiguous", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "is_contiguous", "self");
+  LT_ENUM(memory_format, -1, 3, "is_contiguous", "memory_format"); a[1].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "is_contiguous");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *tensor, bool *out) {
+  LT_RESULT(out, "is_set_to", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "is_set_to", "self");
+  LT_REQUIRED(a[1], tensor, LT_TENSOR, "is_set_to", "tensor");
+  tensor_status status = lt_invoke(&frame, "is_set_to");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int64_t size_len, tensor_memory_format memory_format) {
+  lt_value a[3];
+  lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "resize_", "self");
+  LT_SPAN(size, size_len, "resize_", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  LT_ENUM(memory_format, -1, 3, "resize_", "memory_format"); a[2].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "resize_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_template, tensor_memory_format memory_format) {
+  lt_value a[3];
+  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "resize_as_", "self");
+  LT_REQUIRED(a[1], the_template, LT_TENSOR, "resize_as_", "the_template");
+  LT_ENUM(memory_format, -1, 3, "resize_as_", "memory_format"); a[2].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "resize_as_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "set_", "self");
+  tensor_status status = lt_invoke(&frame, "set_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *source) {
+  lt_value a[2];
+  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "set_.tensor", "self");
+  LT_REQUIRED(a[1], source, LT_TENSOR, "set_.tensor", "source");
+  tensor_status status = lt_invoke(&frame, "set_.tensor");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tensor_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
+  lt_value a[5];
+  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "set_.tensor_geometry", "self");
+  LT_REQUIRED(a[1], source, LT_TENSOR, "set_.tensor_geometry", "source");
+  a[2].i = storage_offset;
+  LT_SPAN(size, size_len, "set_.tensor_geometry", "size"); a[3].list.data = size, a[3].list.length = size_len;
+  LT_SPAN(stride, stride_len, "set_.tensor_geometry", "stride"); a[4].list.data = stride, a[4].list.length = stride_len;
+  tensor_status status = lt_invoke(&frame, "set_.tensor_geometry");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storage_t *source) {
+  lt_value a[2];
+  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "set_.storage", "self");
+  LT_REQUIRED(a[1], source, LT_STORAGE, "set_.storage", "source");
+  tensor_status status = lt_invoke(&frame, "set_.storage");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tensor_storage_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
+  lt_value a[5];
+  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "set_.storage_geometry", "self");
+  LT_REQUIRED(a[1], source, LT_STORAGE, "set_.storage_geometry", "source");
+  a[2].i = storage_offset;
+  LT_SPAN(size, size_len, "set_.storage_geometry", "size"); a[3].list.data = size, a[3].list.length = size_len;
+  LT_SPAN(stride, stride_len, "set_.storage_geometry", "stride"); a[4].list.data = stride, a[4].list.length = stride_len;
+  tensor_status status = lt_invoke(&frame, "set_.storage_geometry");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "zeros", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
@@ -2481,7 +2697,7 @@ TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 59, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
@@ -2491,10 +2707,753 @@ TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len,
   return status;
 }
 
+TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "ones", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
+  LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "ones", "device"); a[3].device = device;
+  tensor_status status = lt_invoke(&frame, "ones");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
+  LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "ones", "device"); a[3].device = device;
+  LT_OUTPUT(frame.out[0], out, "ones", "out");
+  tensor_status status = lt_invoke(&frame, "ones");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "full", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
+  LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
+  LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "full", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "full", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "full");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
+  LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
+  LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "full", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "full", "device"); a[4].device = device;
+  LT_OUTPUT(frame.out[0], out, "full", "out");
+  tensor_status status = lt_invoke(&frame, "full");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "empty", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
+  LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "empty", "device"); a[3].device = device;
+  LT_ENUM(memory_format, -1, 3, "empty", "memory_format"); a[4].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "empty");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
+  LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "empty", "device"); a[3].device = device;
+  LT_ENUM(memory_format, -1, 3, "empty", "memory_format"); a[4].i = memory_format;
+  LT_OUTPUT(frame.out[0], out, "empty", "out");
+  tensor_status status = lt_invoke(&frame, "empty");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "empty_strided", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
+  LT_SPAN(size, size_len, "empty_strided", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_SPAN(stride, stride_len, "empty_strided", "stride"); a[1].list.data = stride, a[1].list.length = stride_len;
+  LT_ENUM(dtype, -1, 13, "empty_strided", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "empty_strided", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "empty_strided", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "empty_strided");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size_len, const int64_t *physical_layout, int64_t physical_layout_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "empty_permuted", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
+  LT_SPAN(size, size_len, "empty_permuted", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_SPAN(physical_layout, physical_layout_len, "empty_permuted", "physical_layout"); a[1].list.data = physical_layout, a[1].list.length = physical_layout_len;
+  LT_ENUM(dtype, -1, 13, "empty_permuted", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "empty_permuted", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "empty_permuted", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "empty_permuted");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "scalar_tensor", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(s, LT_MUST, "scalar_tensor", "s"); a[0].scalar = s;
+  LT_ENUM(dtype, -1, 13, "scalar_tensor", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "scalar_tensor", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "scalar_tensor", "device"); a[3].device = device;
+  tensor_status status = lt_invoke(&frame, "scalar_tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "arange", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
+  LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "arange", "device"); a[3].device = device;
+  tensor_status status = lt_invoke(&frame, "arange");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 82, .mode = LT_OUT, .args = a};
+  LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
+  LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "arange", "device"); a[3].device = device;
+  LT_OUTPUT(frame.out[0], out, "arange", "out");
+  tensor_status status = lt_invoke(&frame, "arange");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "arange.start", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
+  LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "arange.start", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "arange.start", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "arange.start");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 83, .mode = LT_OUT, .args = a};
+  LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
+  LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "arange.start", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "arange.start", "device"); a[4].device = device;
+  LT_OUTPUT(frame.out[0], out, "arange.start", "out");
+  tensor_status status = lt_invoke(&frame, "arange.start");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "arange.start_step", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
+  LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
+  LT_ENUM(dtype, -1, 13, "arange.start_step", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "arange.start_step", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "arange.start_step", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "arange.start_step");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[6];
+  lt_frame frame = {.op = 84, .mode = LT_OUT, .args = a};
+  LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
+  LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
+  LT_ENUM(dtype, -1, 13, "arange.start_step", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "arange.start_step", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "arange.start_step", "device"); a[5].device = device;
+  LT_OUTPUT(frame.out[0], out, "arange.start_step", "out");
+  tensor_status status = lt_invoke(&frame, "arange.start_step");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "range", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
+  LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
+  LT_ENUM(dtype, -1, 13, "range", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "range", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "range", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "range");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[6];
+  lt_frame frame = {.op = 85, .mode = LT_OUT, .args = a};
+  LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
+  LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
+  LT_ENUM(dtype, -1, 13, "range", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "range", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "range", "device"); a[5].device = device;
+  LT_OUTPUT(frame.out[0], out, "range", "out");
+  tensor_status status = lt_invoke(&frame, "range");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "linspace", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
+  a[2].i = steps;
+  LT_ENUM(dtype, -1, 13, "linspace", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "linspace", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "linspace", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "linspace");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[6];
+  lt_frame frame = {.op = 86, .mode = LT_OUT, .args = a};
+  LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
+  a[2].i = steps;
+  LT_ENUM(dtype, -1, 13, "linspace", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "linspace", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "linspace", "device"); a[5].device = device;
+  LT_OUTPUT(frame.out[0], out, "linspace", "out");
+  tensor_status status = lt_invoke(&frame, "linspace");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "linspace.tensor_tensor", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
+  LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
+  a[2].i = steps;
+  LT_ENUM(dtype, -1, 13, "linspace.tensor_tensor", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "linspace.tensor_tensor", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "linspace.tensor_tensor", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "linspace.tensor_tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[6];
+  lt_frame frame = {.op = 87, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
+  LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
+  a[2].i = steps;
+  LT_ENUM(dtype, -1, 13, "linspace.tensor_tensor", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "linspace.tensor_tensor", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "linspace.tensor_tensor", "device"); a[5].device = device;
+  LT_OUTPUT(frame.out[0], out, "linspace.tensor_tensor", "out");
+  tensor_status status = lt_invoke(&frame, "linspace.tensor_tensor");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "linspace.tensor_scalar", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
+  LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
+  a[2].i = steps;
+  LT_ENUM(dtype, -1, 13, "linspace.tensor_scalar", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "linspace.tensor_scalar", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "linspace.tensor_scalar", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "linspace.tensor_scalar");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[6];
+  lt_frame frame = {.op = 88, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
+  LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
+  a[2].i = steps;
+  LT_ENUM(dtype, -1, 13, "linspace.tensor_scalar", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "linspace.tensor_scalar", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "linspace.tensor_scalar", "device"); a[5].device = device;
+  LT_OUTPUT(frame.out[0], out, "linspace.tensor_scalar", "out");
+  tensor_status status = lt_invoke(&frame, "linspace.tensor_scalar");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "linspace.scalar_tensor", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
+  LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
+  a[2].i = steps;
+  LT_ENUM(dtype, -1, 13, "linspace.scalar_tensor", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "linspace.scalar_tensor", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "linspace.scalar_tensor", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "linspace.scalar_tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[6];
+  lt_frame frame = {.op = 89, .mode = LT_OUT, .args = a};
+  LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
+  LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
+  a[2].i = steps;
+  LT_ENUM(dtype, -1, 13, "linspace.scalar_tensor", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "linspace.scalar_tensor", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "linspace.scalar_tensor", "device"); a[5].device = device;
+  LT_OUTPUT(frame.out[0], out, "linspace.scalar_tensor", "out");
+  tensor_status status = lt_invoke(&frame, "linspace.scalar_tensor");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "logspace", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(start, LT_MUST, "logspace", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
+  a[2].i = steps;
+  a[3].f = base;
+  LT_ENUM(dtype, -1, 13, "logspace", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "logspace", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "logspace", "device"); a[6].device = device;
+  tensor_status status = lt_invoke(&frame, "logspace");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[7];
+  lt_frame frame = {.op = 90, .mode = LT_OUT, .args = a};
+  LT_SCALAR(start, LT_MUST, "logspace", "start"); a[0].scalar = start;
+  LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
+  a[2].i = steps;
+  a[3].f = base;
+  LT_ENUM(dtype, -1, 13, "logspace", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "logspace", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "logspace", "device"); a[6].device = device;
+  LT_OUTPUT(frame.out[0], out, "logspace", "out");
+  tensor_status status = lt_invoke(&frame, "logspace");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "logspace.tensor_tensor", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_tensor", "start");
+  LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
+  a[2].i = steps;
+  a[3].f = base;
+  LT_ENUM(dtype, -1, 13, "logspace.tensor_tensor", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "logspace.tensor_tensor", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "logspace.tensor_tensor", "device"); a[6].device = device;
+  tensor_status status = lt_invoke(&frame, "logspace.tensor_tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[7];
+  lt_frame frame = {.op = 91, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_tensor", "start");
+  LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
+  a[2].i = steps;
+  a[3].f = base;
+  LT_ENUM(dtype, -1, 13, "logspace.tensor_tensor", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "logspace.tensor_tensor", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "logspace.tensor_tensor", "device"); a[6].device = device;
+  LT_OUTPUT(frame.out[0], out, "logspace.tensor_tensor", "out");
+  tensor_status status = lt_invoke(&frame, "logspace.tensor_tensor");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "logspace.tensor_scalar", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_scalar", "start");
+  LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
+  a[2].i = steps;
+  a[3].f = base;
+  LT_ENUM(dtype, -1, 13, "logspace.tensor_scalar", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "logspace.tensor_scalar", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "logspace.tensor_scalar", "device"); a[6].device = device;
+  tensor_status status = lt_invoke(&frame, "logspace.tensor_scalar");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[7];
+  lt_frame frame = {.op = 92, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_scalar", "start");
+  LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
+  a[2].i = steps;
+  a[3].f = base;
+  LT_ENUM(dtype, -1, 13, "logspace.tensor_scalar", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "logspace.tensor_scalar", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "logspace.tensor_scalar", "device"); a[6].device = device;
+  LT_OUTPUT(frame.out[0], out, "logspace.tensor_scalar", "out");
+  tensor_status status = lt_invoke(&frame, "logspace.tensor_scalar");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "logspace.scalar_tensor", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(start, LT_MUST, "logspace.scalar_tensor", "start"); a[0].scalar = start;
+  LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
+  a[2].i = steps;
+  a[3].f = base;
+  LT_ENUM(dtype, -1, 13, "logspace.scalar_tensor", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "logspace.scalar_tensor", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "logspace.scalar_tensor", "device"); a[6].device = device;
+  tensor_status status = lt_invoke(&frame, "logspace.scalar_tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[7];
+  lt_frame frame = {.op = 93, .mode = LT_OUT, .args = a};
+  LT_SCALAR(start, LT_MUST, "logspace.scalar_tensor", "start"); a[0].scalar = start;
+  LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
+  a[2].i = steps;
+  a[3].f = base;
+  LT_ENUM(dtype, -1, 13, "logspace.scalar_tensor", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "logspace.scalar_tensor", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "logspace.scalar_tensor", "device"); a[6].device = device;
+  LT_OUTPUT(frame.out[0], out, "logspace.scalar_tensor", "out");
+  tensor_status status = lt_invoke(&frame, "logspace.scalar_tensor");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "eye", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
+  a[0].i = n;
+  LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "eye", "device"); a[3].device = device;
+  tensor_status status = lt_invoke(&frame, "eye");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 94, .mode = LT_OUT, .args = a};
+  a[0].i = n;
+  LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "eye", "device"); a[3].device = device;
+  LT_OUTPUT(frame.out[0], out, "eye", "out");
+  tensor_status status = lt_invoke(&frame, "eye");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "eye.m", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
+  a[0].i = n;
+  a[1].i = m;
+  LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "eye.m", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "eye.m", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "eye.m");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 95, .mode = LT_OUT, .args = a};
+  a[0].i = n;
+  a[1].i = m;
+  LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "eye.m", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "eye.m", "device"); a[4].device = device;
+  LT_OUTPUT(frame.out[0], out, "eye.m", "out");
+  tensor_status status = lt_invoke(&frame, "eye.m");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "tril_indices", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
+  a[0].i = row;
+  a[1].i = col;
+  a[2].i = offset;
+  LT_ENUM(dtype, -1, 13, "tril_indices", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "tril_indices", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "tril_indices", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "tril_indices");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "triu_indices", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
+  a[0].i = row;
+  a[1].i = col;
+  a[2].i = offset;
+  LT_ENUM(dtype, -1, 13, "triu_indices", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "triu_indices", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "triu_indices", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "triu_indices");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "empty_like", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "empty_like", "self");
+  LT_ENUM(dtype, -1, 13, "empty_like", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "empty_like", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "empty_like", "device"); a[3].device = device;
+  LT_ENUM(memory_format, -1, 3, "empty_like", "memory_format"); a[4].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "empty_like");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "zeros_like", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "zeros_like", "self");
+  LT_ENUM(dtype, -1, 13, "zeros_like", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "zeros_like", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "zeros_like", "device"); a[3].device = device;
+  LT_ENUM(memory_format, -1, 3, "zeros_like", "memory_format"); a[4].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "zeros_like");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "ones_like", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ones_like", "self");
+  LT_ENUM(dtype, -1, 13, "ones_like", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "ones_like", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "ones_like", "device"); a[3].device = device;
+  LT_ENUM(memory_format, -1, 3, "ones_like", "memory_format"); a[4].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "ones_like");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "full_like", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "full_like", "self");
+  LT_SCALAR(fill_value, LT_MUST, "full_like", "fill_value"); a[1].scalar = fill_value;
+  LT_ENUM(dtype, -1, 13, "full_like", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "full_like", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "full_like", "device"); a[4].device = device;
+  LT_ENUM(memory_format, -1, 3, "full_like", "memory_format"); a[5].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "full_like");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "new_empty", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty", "self");
+  LT_SPAN(size, size_len, "new_empty", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  LT_ENUM(dtype, -1, 13, "new_empty", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "new_empty", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "new_empty", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "new_empty");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "new_empty_strided", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty_strided", "self");
+  LT_SPAN(size, size_len, "new_empty_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  LT_SPAN(stride, stride_len, "new_empty_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
+  LT_ENUM(dtype, -1, 13, "new_empty_strided", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "new_empty_strided", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "new_empty_strided", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "new_empty_strided");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "new_full", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "new_full", "self");
+  LT_SPAN(size, size_len, "new_full", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  LT_SCALAR(fill_value, LT_MUST, "new_full", "fill_value"); a[2].scalar = fill_value;
+  LT_ENUM(dtype, -1, 13, "new_full", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "new_full", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "new_full", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "new_full");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "new_zeros", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "new_zeros", "self");
+  LT_SPAN(size, size_len, "new_zeros", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  LT_ENUM(dtype, -1, 13, "new_zeros", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "new_zeros", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "new_zeros", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "new_zeros");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "new_ones", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "new_ones", "self");
+  LT_SPAN(size, size_len, "new_ones", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  LT_ENUM(dtype, -1, 13, "new_ones", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "new_ones", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "new_ones", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "new_ones");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_sqrt(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sqrt", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   tensor_status status = lt_invoke(&frame, "sqrt");
   if (status == TENSOR_OK) {
@@ -2505,7 +3464,7 @@ TENSOR_API tensor_status tensor_sqrt(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sqrt_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 60, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   tensor_status status = lt_invoke(&frame, "sqrt");
   return status;
@@ -2513,7 +3472,7 @@ TENSOR_API tensor_status tensor_sqrt_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 60, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   LT_OUTPUT(frame.out[0], out, "sqrt", "out");
   tensor_status status = lt_invoke(&frame, "sqrt");
@@ -2523,7 +3482,7 @@ TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "rsqrt", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   tensor_status status = lt_invoke(&frame, "rsqrt");
   if (status == TENSOR_OK) {
@@ -2534,7 +3493,7 @@ TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_rsqrt_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 61, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 108, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   tensor_status status = lt_invoke(&frame, "rsqrt");
   return status;
@@ -2542,7 +3501,7 @@ TENSOR_API tensor_status tensor_rsqrt_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 61, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 108, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   LT_OUTPUT(frame.out[0], out, "rsqrt", "out");
   tensor_status status = lt_invoke(&frame, "rsqrt");
@@ -2552,7 +3511,7 @@ TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "exp", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   tensor_status status = lt_invoke(&frame, "exp");
   if (status == TENSOR_OK) {
@@ -2563,7 +3522,7 @@ TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_exp_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 62, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 109, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   tensor_status status = lt_invoke(&frame, "exp");
   return status;
@@ -2571,7 +3530,7 @@ TENSOR_API tensor_status tensor_exp_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 62, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 109, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   LT_OUTPUT(frame.out[0], out, "exp", "out");
   tensor_status status = lt_invoke(&frame, "exp");
@@ -2581,7 +3540,7 @@ TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "exp2", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   tensor_status status = lt_invoke(&frame, "exp2");
   if (status == TENSOR_OK) {
@@ -2592,7 +3551,7 @@ TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_exp2_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 63, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 110, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   tensor_status status = lt_invoke(&frame, "exp2");
   return status;
@@ -2600,7 +3559,7 @@ TENSOR_API tensor_status tensor_exp2_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 63, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 110, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   LT_OUTPUT(frame.out[0], out, "exp2", "out");
   tensor_status status = lt_invoke(&frame, "exp2");
@@ -2610,7 +3569,7 @@ TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "expm1", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   tensor_status status = lt_invoke(&frame, "expm1");
   if (status == TENSOR_OK) {
@@ -2621,7 +3580,7 @@ TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_expm1_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 64, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 111, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   tensor_status status = lt_invoke(&frame, "expm1");
   return status;
@@ -2629,7 +3588,7 @@ TENSOR_API tensor_status tensor_expm1_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 64, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 111, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   LT_OUTPUT(frame.out[0], out, "expm1", "out");
   tensor_status status = lt_invoke(&frame, "expm1");
@@ -2639,7 +3598,7 @@ TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 65, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   tensor_status status = lt_invoke(&frame, "log");
   if (status == TENSOR_OK) {
@@ -2650,7 +3609,7 @@ TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 65, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 112, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   tensor_status status = lt_invoke(&frame, "log");
   return status;
@@ -2658,7 +3617,7 @@ TENSOR_API tensor_status tensor_log_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 65, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 112, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   LT_OUTPUT(frame.out[0], out, "log", "out");
   tensor_status status = lt_invoke(&frame, "log");
@@ -2668,7 +3627,7 @@ TENSOR_API tensor_status tensor_log_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log2", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
   tensor_status status = lt_invoke(&frame, "log2");
   if (status == TENSOR_OK) {
@@ -2679,7 +3638,7 @@ TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log2_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 66, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 113, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
   tensor_status status = lt_invoke(&frame, "log2");
   return status;
@@ -2687,7 +3646,7 @@ TENSOR_API tensor_status tensor_log2_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log2_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 66, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 113, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
   LT_OUTPUT(frame.out[0], out, "log2", "out");
   tensor_status status = lt_invoke(&frame, "log2");
@@ -2697,7 +3656,7 @@ TENSOR_API tensor_status tensor_log2_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log10", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
   tensor_status status = lt_invoke(&frame, "log10");
   if (status == TENSOR_OK) {
@@ -2708,7 +3667,7 @@ TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log10_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 67, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 114, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
   tensor_status status = lt_invoke(&frame, "log10");
   return status;
@@ -2716,7 +3675,7 @@ TENSOR_API tensor_status tensor_log10_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log10_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 67, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 114, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
   LT_OUTPUT(frame.out[0], out, "log10", "out");
   tensor_status status = lt_invoke(&frame, "log10");
@@ -2726,7 +3685,7 @@ TENSOR_API tensor_status tensor_log10_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log1p", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
   tensor_status status = lt_invoke(&frame, "log1p");
   if (status == TENSOR_OK) {
@@ -2737,7 +3696,7 @@ TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log1p_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 68, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 115, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
   tensor_status status = lt_invoke(&frame, "log1p");
   return status;
@@ -2745,7 +3704,7 @@ TENSOR_API tensor_status tensor_log1p_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 68, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 115, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
   LT_OUTPUT(frame.out[0], out, "log1p", "out");
   tensor_status status = lt_invoke(&frame, "log1p");
@@ -2755,7 +3714,7 @@ TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sin", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
   tensor_status status = lt_invoke(&frame, "sin");
   if (status == TENSOR_OK) {
@@ -2766,7 +3725,7 @@ TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sin_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 69, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 116, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
   tensor_status status = lt_invoke(&frame, "sin");
   return status;
@@ -2774,7 +3733,7 @@ TENSOR_API tensor_status tensor_sin_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 69, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 116, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
   LT_OUTPUT(frame.out[0], out, "sin", "out");
   tensor_status status = lt_invoke(&frame, "sin");
@@ -2784,7 +3743,7 @@ TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "cos", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
   tensor_status status = lt_invoke(&frame, "cos");
   if (status == TENSOR_OK) {
@@ -2795,7 +3754,7 @@ TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_cos_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 70, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 117, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
   tensor_status status = lt_invoke(&frame, "cos");
   return status;
@@ -2803,7 +3762,7 @@ TENSOR_API tensor_status tensor_cos_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 70, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 117, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
   LT_OUTPUT(frame.out[0], out, "cos", "out");
   tensor_status status = lt_invoke(&frame, "cos");
@@ -2813,7 +3772,7 @@ TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "tan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
   tensor_status status = lt_invoke(&frame, "tan");
   if (status == TENSOR_OK) {
@@ -2824,7 +3783,7 @@ TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_tan_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 71, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 118, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
   tensor_status status = lt_invoke(&frame, "tan");
   return status;
@@ -2832,7 +3791,7 @@ TENSOR_API tensor_status tensor_tan_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_tan_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 71, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 118, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
   LT_OUTPUT(frame.out[0], out, "tan", "out");
   tensor_status status = lt_invoke(&frame, "tan");
@@ -2842,7 +3801,7 @@ TENSOR_API tensor_status tensor_tan_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "asin", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
   tensor_status status = lt_invoke(&frame, "asin");
   if (status == TENSOR_OK) {
@@ -2853,7 +3812,7 @@ TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_asin_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 72, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 119, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
   tensor_status status = lt_invoke(&frame, "asin");
   return status;
@@ -2861,1536 +3820,10 @@ TENSOR_API tensor_status tensor_asin_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_asin_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 72, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 119, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
   LT_OUTPUT(frame.out[0], out, "asin", "out");
   tensor_status status = lt_invoke(&frame, "asin");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arcsin(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "arcsin", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arcsin", "self");
-  tensor_status status = lt_invoke(&frame, "arcsin");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arcsin_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 73, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arcsin", "self");
-  tensor_status status = lt_invoke(&frame, "arcsin");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arcsin_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 73, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arcsin", "self");
-  LT_OUTPUT(frame.out[0], out, "arcsin", "out");
-  tensor_status status = lt_invoke(&frame, "arcsin");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_acos(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "acos", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "acos", "self");
-  tensor_status status = lt_invoke(&frame, "acos");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_acos_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 74, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "acos", "self");
-  tensor_status status = lt_invoke(&frame, "acos");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_acos_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 74, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "acos", "self");
-  LT_OUTPUT(frame.out[0], out, "acos", "out");
-  tensor_status status = lt_invoke(&frame, "acos");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arccos(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "arccos", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arccos", "self");
-  tensor_status status = lt_invoke(&frame, "arccos");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arccos_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arccos", "self");
-  tensor_status status = lt_invoke(&frame, "arccos");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arccos_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arccos", "self");
-  LT_OUTPUT(frame.out[0], out, "arccos", "out");
-  tensor_status status = lt_invoke(&frame, "arccos");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_atan(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "atan", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "atan", "self");
-  tensor_status status = lt_invoke(&frame, "atan");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_atan_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 76, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "atan", "self");
-  tensor_status status = lt_invoke(&frame, "atan");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_atan_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "atan", "self");
-  LT_OUTPUT(frame.out[0], out, "atan", "out");
-  tensor_status status = lt_invoke(&frame, "atan");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arctan(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "arctan", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arctan", "self");
-  tensor_status status = lt_invoke(&frame, "arctan");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arctan_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 77, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arctan", "self");
-  tensor_status status = lt_invoke(&frame, "arctan");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arctan_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arctan", "self");
-  LT_OUTPUT(frame.out[0], out, "arctan", "out");
-  tensor_status status = lt_invoke(&frame, "arctan");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sinh(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "sinh", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sinh", "self");
-  tensor_status status = lt_invoke(&frame, "sinh");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sinh_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 78, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sinh", "self");
-  tensor_status status = lt_invoke(&frame, "sinh");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sinh_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sinh", "self");
-  LT_OUTPUT(frame.out[0], out, "sinh", "out");
-  tensor_status status = lt_invoke(&frame, "sinh");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_cosh(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "cosh", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "cosh", "self");
-  tensor_status status = lt_invoke(&frame, "cosh");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_cosh_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 79, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "cosh", "self");
-  tensor_status status = lt_invoke(&frame, "cosh");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_cosh_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 79, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "cosh", "self");
-  LT_OUTPUT(frame.out[0], out, "cosh", "out");
-  tensor_status status = lt_invoke(&frame, "cosh");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tanh(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "tanh", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tanh", "self");
-  tensor_status status = lt_invoke(&frame, "tanh");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tanh_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 80, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tanh", "self");
-  tensor_status status = lt_invoke(&frame, "tanh");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tanh_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 80, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tanh", "self");
-  LT_OUTPUT(frame.out[0], out, "tanh", "out");
-  tensor_status status = lt_invoke(&frame, "tanh");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_asinh(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "asinh", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "asinh", "self");
-  tensor_status status = lt_invoke(&frame, "asinh");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_asinh_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 81, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "asinh", "self");
-  tensor_status status = lt_invoke(&frame, "asinh");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_asinh_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 81, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "asinh", "self");
-  LT_OUTPUT(frame.out[0], out, "asinh", "out");
-  tensor_status status = lt_invoke(&frame, "asinh");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arcsinh(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "arcsinh", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arcsinh", "self");
-  tensor_status status = lt_invoke(&frame, "arcsinh");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arcsinh_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 82, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arcsinh", "self");
-  tensor_status status = lt_invoke(&frame, "arcsinh");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arcsinh_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 82, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arcsinh", "self");
-  LT_OUTPUT(frame.out[0], out, "arcsinh", "out");
-  tensor_status status = lt_invoke(&frame, "arcsinh");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_acosh(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "acosh", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "acosh", "self");
-  tensor_status status = lt_invoke(&frame, "acosh");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_acosh_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 83, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "acosh", "self");
-  tensor_status status = lt_invoke(&frame, "acosh");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_acosh_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 83, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "acosh", "self");
-  LT_OUTPUT(frame.out[0], out, "acosh", "out");
-  tensor_status status = lt_invoke(&frame, "acosh");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arccosh(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "arccosh", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arccosh", "self");
-  tensor_status status = lt_invoke(&frame, "arccosh");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arccosh_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 84, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arccosh", "self");
-  tensor_status status = lt_invoke(&frame, "arccosh");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arccosh_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 84, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arccosh", "self");
-  LT_OUTPUT(frame.out[0], out, "arccosh", "out");
-  tensor_status status = lt_invoke(&frame, "arccosh");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_atanh(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "atanh", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "atanh", "self");
-  tensor_status status = lt_invoke(&frame, "atanh");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_atanh_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 85, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "atanh", "self");
-  tensor_status status = lt_invoke(&frame, "atanh");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_atanh_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 85, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "atanh", "self");
-  LT_OUTPUT(frame.out[0], out, "atanh", "out");
-  tensor_status status = lt_invoke(&frame, "atanh");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arctanh(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "arctanh", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arctanh", "self");
-  tensor_status status = lt_invoke(&frame, "arctanh");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arctanh_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 86, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arctanh", "self");
-  tensor_status status = lt_invoke(&frame, "arctanh");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arctanh_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 86, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arctanh", "self");
-  LT_OUTPUT(frame.out[0], out, "arctanh", "out");
-  tensor_status status = lt_invoke(&frame, "arctanh");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sigmoid(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "sigmoid", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sigmoid", "self");
-  tensor_status status = lt_invoke(&frame, "sigmoid");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sigmoid_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 87, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sigmoid", "self");
-  tensor_status status = lt_invoke(&frame, "sigmoid");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sigmoid_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 87, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sigmoid", "self");
-  LT_OUTPUT(frame.out[0], out, "sigmoid", "out");
-  tensor_status status = lt_invoke(&frame, "sigmoid");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_atan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "atan2", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "atan2", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "atan2", "other");
-  tensor_status status = lt_invoke(&frame, "atan2");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_atan2_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 88, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "atan2", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "atan2", "other");
-  tensor_status status = lt_invoke(&frame, "atan2");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_atan2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 88, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "atan2", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "atan2", "other");
-  LT_OUTPUT(frame.out[0], out, "atan2", "out");
-  tensor_status status = lt_invoke(&frame, "atan2");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arctan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "arctan2", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arctan2", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "arctan2", "other");
-  tensor_status status = lt_invoke(&frame, "arctan2");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arctan2_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 89, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arctan2", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "arctan2", "other");
-  tensor_status status = lt_invoke(&frame, "arctan2");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arctan2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 89, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "arctan2", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "arctan2", "other");
-  LT_OUTPUT(frame.out[0], out, "arctan2", "out");
-  tensor_status status = lt_invoke(&frame, "arctan2");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_hypot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "hypot", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "hypot", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "hypot", "other");
-  tensor_status status = lt_invoke(&frame, "hypot");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_hypot_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 90, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "hypot", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "hypot", "other");
-  tensor_status status = lt_invoke(&frame, "hypot");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_hypot_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 90, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "hypot", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "hypot", "other");
-  LT_OUTPUT(frame.out[0], out, "hypot", "out");
-  tensor_status status = lt_invoke(&frame, "hypot");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logical_and(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "logical_and", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_and", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logical_and", "other");
-  tensor_status status = lt_invoke(&frame, "logical_and");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logical_and_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 91, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_and", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logical_and", "other");
-  tensor_status status = lt_invoke(&frame, "logical_and");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logical_and_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 91, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_and", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logical_and", "other");
-  LT_OUTPUT(frame.out[0], out, "logical_and", "out");
-  tensor_status status = lt_invoke(&frame, "logical_and");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logical_or(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "logical_or", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_or", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logical_or", "other");
-  tensor_status status = lt_invoke(&frame, "logical_or");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logical_or_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 92, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_or", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logical_or", "other");
-  tensor_status status = lt_invoke(&frame, "logical_or");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logical_or_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 92, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_or", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logical_or", "other");
-  LT_OUTPUT(frame.out[0], out, "logical_or", "out");
-  tensor_status status = lt_invoke(&frame, "logical_or");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logical_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "logical_xor", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_xor", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logical_xor", "other");
-  tensor_status status = lt_invoke(&frame, "logical_xor");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logical_xor_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 93, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_xor", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logical_xor", "other");
-  tensor_status status = lt_invoke(&frame, "logical_xor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logical_xor_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 93, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_xor", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logical_xor", "other");
-  LT_OUTPUT(frame.out[0], out, "logical_xor", "out");
-  tensor_status status = lt_invoke(&frame, "logical_xor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logical_not(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "logical_not", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_not", "self");
-  tensor_status status = lt_invoke(&frame, "logical_not");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logical_not_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 94, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_not", "self");
-  tensor_status status = lt_invoke(&frame, "logical_not");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logical_not_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 94, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logical_not", "self");
-  LT_OUTPUT(frame.out[0], out, "logical_not", "out");
-  tensor_status status = lt_invoke(&frame, "logical_not");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_and(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_and", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_and", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_and");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_and_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_and", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_and", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_and");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_and_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 95, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_and", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_and");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_and_scalar_(tensor_t *self, tensor_scalar other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 95, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_and", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_and");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_and_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 95, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_and", "other");
-  LT_OUTPUT(frame.out[0], out, "bitwise_and", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_and");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_and_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 95, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_and", "other"); a[1].scalar = other;
-  frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "bitwise_and", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_and");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_or(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_or", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_or", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_or_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_or", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_or", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_or_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 96, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_or", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_or_scalar_(tensor_t *self, tensor_scalar other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 96, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_or", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_or_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 96, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_or", "other");
-  LT_OUTPUT(frame.out[0], out, "bitwise_or", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_or_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 96, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_or", "other"); a[1].scalar = other;
-  frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "bitwise_or", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_xor", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_xor", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_xor_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_xor", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_xor", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_xor_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 97, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_xor", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_xor_scalar_(tensor_t *self, tensor_scalar other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 97, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_xor", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_xor_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 97, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_xor", "other");
-  LT_OUTPUT(frame.out[0], out, "bitwise_xor", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_xor_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 97, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_xor", "other"); a[1].scalar = other;
-  frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "bitwise_xor", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_not(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "bitwise_not", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_not", "self");
-  tensor_status status = lt_invoke(&frame, "bitwise_not");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_not_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 98, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_not", "self");
-  tensor_status status = lt_invoke(&frame, "bitwise_not");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_not_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 98, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_not", "self");
-  LT_OUTPUT(frame.out[0], out, "bitwise_not", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_not");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_left_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_left_shift", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_left_shift", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_left_shift_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_left_shift", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_left_shift", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_left_shift_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 99, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_left_shift", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_(tensor_t *self, tensor_scalar other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 99, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_left_shift", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_left_shift_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 99, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_left_shift", "other");
-  LT_OUTPUT(frame.out[0], out, "bitwise_left_shift", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 99, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_left_shift", "other"); a[1].scalar = other;
-  frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "bitwise_left_shift", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_right_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_right_shift", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_right_shift", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_right_shift_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "bitwise_right_shift", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_right_shift", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_right_shift_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 100, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_right_shift", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_(tensor_t *self, tensor_scalar other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 100, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_right_shift", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_right_shift_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 100, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_right_shift", "other");
-  LT_OUTPUT(frame.out[0], out, "bitwise_right_shift", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 100, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
-  LT_SCALAR(other, LT_MUST, "bitwise_right_shift", "other"); a[1].scalar = other;
-  frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "bitwise_right_shift", "out");
-  tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "matmul", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "matmul", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "matmul", "other");
-  tensor_status status = lt_invoke(&frame, "matmul");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_matmul_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 101, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "matmul", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "matmul", "other");
-  LT_OUTPUT(frame.out[0], out, "matmul", "out");
-  tensor_status status = lt_invoke(&frame, "matmul");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
-  LT_RESULT(out, "mm", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mm", "self");
-  LT_REQUIRED(a[1], mat2, LT_TENSOR, "mm", "mat2");
-  tensor_status status = lt_invoke(&frame, "mm");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_mm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 102, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mm", "self");
-  LT_REQUIRED(a[1], mat2, LT_TENSOR, "mm", "mat2");
-  LT_OUTPUT(frame.out[0], out, "mm", "out");
-  tensor_status status = lt_invoke(&frame, "mm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
-  LT_RESULT(out, "bmm", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bmm", "self");
-  LT_REQUIRED(a[1], mat2, LT_TENSOR, "bmm", "mat2");
-  tensor_status status = lt_invoke(&frame, "bmm");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 103, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bmm", "self");
-  LT_REQUIRED(a[1], mat2, LT_TENSOR, "bmm", "mat2");
-  LT_OUTPUT(frame.out[0], out, "bmm", "out");
-  tensor_status status = lt_invoke(&frame, "bmm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_mv(const tensor_t *self, const tensor_t *vec, tensor_t **out) {
-  LT_RESULT(out, "mv", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mv", "self");
-  LT_REQUIRED(a[1], vec, LT_TENSOR, "mv", "vec");
-  tensor_status status = lt_invoke(&frame, "mv");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_mv_out(const tensor_t *self, const tensor_t *vec, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 104, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mv", "self");
-  LT_REQUIRED(a[1], vec, LT_TENSOR, "mv", "vec");
-  LT_OUTPUT(frame.out[0], out, "mv", "out");
-  tensor_status status = lt_invoke(&frame, "mv");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_dot(const tensor_t *self, const tensor_t *tensor, tensor_t **out) {
-  LT_RESULT(out, "dot", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "dot", "self");
-  LT_REQUIRED(a[1], tensor, LT_TENSOR, "dot", "tensor");
-  tensor_status status = lt_invoke(&frame, "dot");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_dot_out(const tensor_t *self, const tensor_t *tensor, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 105, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "dot", "self");
-  LT_REQUIRED(a[1], tensor, LT_TENSOR, "dot", "tensor");
-  LT_OUTPUT(frame.out[0], out, "dot", "out");
-  tensor_status status = lt_invoke(&frame, "dot");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_vdot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "vdot", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "vdot", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "vdot", "other");
-  tensor_status status = lt_invoke(&frame, "vdot");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_vdot_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 106, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "vdot", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "vdot", "other");
-  LT_OUTPUT(frame.out[0], out, "vdot", "out");
-  tensor_status status = lt_invoke(&frame, "vdot");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_inner(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "inner", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "inner", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "inner", "other");
-  tensor_status status = lt_invoke(&frame, "inner");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_inner_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 107, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "inner", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "inner", "other");
-  LT_OUTPUT(frame.out[0], out, "inner", "out");
-  tensor_status status = lt_invoke(&frame, "inner");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_outer(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
-  LT_RESULT(out, "outer", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "outer", "self");
-  LT_REQUIRED(a[1], vec2, LT_TENSOR, "outer", "vec2");
-  tensor_status status = lt_invoke(&frame, "outer");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_outer_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 108, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "outer", "self");
-  LT_REQUIRED(a[1], vec2, LT_TENSOR, "outer", "vec2");
-  LT_OUTPUT(frame.out[0], out, "outer", "out");
-  tensor_status status = lt_invoke(&frame, "outer");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
-  LT_RESULT(out, "ger", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "ger", "self");
-  LT_REQUIRED(a[1], vec2, LT_TENSOR, "ger", "vec2");
-  tensor_status status = lt_invoke(&frame, "ger");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 109, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "ger", "self");
-  LT_REQUIRED(a[1], vec2, LT_TENSOR, "ger", "vec2");
-  LT_OUTPUT(frame.out[0], out, "ger", "out");
-  tensor_status status = lt_invoke(&frame, "ger");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
-  LT_RESULT(out, "addmm", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
-  LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
-  LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
-  LT_SCALAR(beta, LT_MUST, "addmm", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addmm", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addmm");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_addmm_(tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha) {
-  lt_value a[5];
-  lt_frame frame = {.op = 110, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
-  LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
-  LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
-  LT_SCALAR(beta, LT_MUST, "addmm", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addmm", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addmm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 110, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
-  LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
-  LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
-  LT_SCALAR(beta, LT_MUST, "addmm", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addmm", "alpha"); a[4].scalar = alpha;
-  LT_OUTPUT(frame.out[0], out, "addmm", "out");
-  tensor_status status = lt_invoke(&frame, "addmm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_baddbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
-  LT_RESULT(out, "baddbmm", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
-  LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
-  LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
-  LT_SCALAR(beta, LT_MUST, "baddbmm", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "baddbmm", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "baddbmm");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_baddbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha) {
-  lt_value a[5];
-  lt_frame frame = {.op = 111, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
-  LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
-  LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
-  LT_SCALAR(beta, LT_MUST, "baddbmm", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "baddbmm", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "baddbmm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 111, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
-  LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
-  LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
-  LT_SCALAR(beta, LT_MUST, "baddbmm", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "baddbmm", "alpha"); a[4].scalar = alpha;
-  LT_OUTPUT(frame.out[0], out, "baddbmm", "out");
-  tensor_status status = lt_invoke(&frame, "baddbmm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_addbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
-  LT_RESULT(out, "addbmm", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
-  LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
-  LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
-  LT_SCALAR(beta, LT_MUST, "addbmm", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addbmm", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addbmm");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_addbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha) {
-  lt_value a[5];
-  lt_frame frame = {.op = 112, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
-  LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
-  LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
-  LT_SCALAR(beta, LT_MUST, "addbmm", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addbmm", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addbmm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 112, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
-  LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
-  LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
-  LT_SCALAR(beta, LT_MUST, "addbmm", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addbmm", "alpha"); a[4].scalar = alpha;
-  LT_OUTPUT(frame.out[0], out, "addbmm", "out");
-  tensor_status status = lt_invoke(&frame, "addbmm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_addmv(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
-  LT_RESULT(out, "addmv", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
-  LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
-  LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
-  LT_SCALAR(beta, LT_MUST, "addmv", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addmv", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addmv");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_addmv_(tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha) {
-  lt_value a[5];
-  lt_frame frame = {.op = 113, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
-  LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
-  LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
-  LT_SCALAR(beta, LT_MUST, "addmv", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addmv", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addmv");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 113, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
-  LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
-  LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
-  LT_SCALAR(beta, LT_MUST, "addmv", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addmv", "alpha"); a[4].scalar = alpha;
-  LT_OUTPUT(frame.out[0], out, "addmv", "out");
-  tensor_status status = lt_invoke(&frame, "addmv");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_addr(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
-  LT_RESULT(out, "addr", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
-  LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
-  LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
-  LT_SCALAR(beta, LT_MUST, "addr", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addr", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addr");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_addr_(tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha) {
-  lt_value a[5];
-  lt_frame frame = {.op = 114, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
-  LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
-  LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
-  LT_SCALAR(beta, LT_MUST, "addr", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addr", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addr");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 114, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
-  LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
-  LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
-  LT_SCALAR(beta, LT_MUST, "addr", "beta"); a[3].scalar = beta;
-  LT_SCALAR(alpha, LT_MUST, "addr", "alpha"); a[4].scalar = alpha;
-  LT_OUTPUT(frame.out[0], out, "addr", "out");
-  tensor_status status = lt_invoke(&frame, "addr");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
-  LT_RESULT(out, "einsum", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(equation, "einsum", "equation"); a[0].text = equation;
-  LT_LIST(tensors, tensors_len, false, "einsum", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
-  tensor_status status = lt_invoke(&frame, "einsum");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tensordot(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t **out) {
-  LT_RESULT(out, "tensordot", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot", "other");
-  a[2].i = dims;
-  tensor_status status = lt_invoke(&frame, "tensordot");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 116, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot", "other");
-  a[2].i = dims;
-  LT_OUTPUT(frame.out[0], out, "tensordot", "out");
-  tensor_status status = lt_invoke(&frame, "tensordot");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t **out) {
-  LT_RESULT(out, "tensordot.dims", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot.dims", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot.dims", "other");
-  LT_SPAN(dims_self, dims_self_len, "tensordot.dims", "dims_self"); a[2].list.data = dims_self, a[2].list.length = dims_self_len;
-  LT_SPAN(dims_other, dims_other_len, "tensordot.dims", "dims_other"); a[3].list.data = dims_other, a[3].list.length = dims_other_len;
-  tensor_status status = lt_invoke(&frame, "tensordot.dims");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 117, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot.dims", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot.dims", "other");
-  LT_SPAN(dims_self, dims_self_len, "tensordot.dims", "dims_self"); a[2].list.data = dims_self, a[2].list.length = dims_self_len;
-  LT_SPAN(dims_other, dims_other_len, "tensordot.dims", "dims_other"); a[3].list.data = dims_other, a[3].list.length = dims_other_len;
-  LT_OUTPUT(frame.out[0], out, "tensordot.dims", "out");
-  tensor_status status = lt_invoke(&frame, "tensordot.dims");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
-  LT_RESULT(out, "to_string", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "to_string", "self");
-  a[1].i = precision;
-  a[2].i = threshold;
-  a[3].i = edgeitems;
-  a[4].i = linewidth;
-  a[5].i = sci_mode;
-  tensor_status status = lt_invoke(&frame, "to_string");
-  if (status == TENSOR_OK) {
-    *out = (char *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out) {
-  LT_RESULT(out, "scalar_operand", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
-  LT_SCALAR(value, LT_MUST, "scalar_operand", "value"); a[0].scalar = value;
-  tensor_status status = lt_invoke(&frame, "scalar_operand");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
   return status;
 }
 

@@ -202,11 +202,140 @@ TENSOR_API int64_t tensor_dtype_size(tensor_dtype dtype);
 // "float32", ... or "none".
 TENSOR_API const char *tensor_dtype_name(tensor_dtype dtype);
 
+// ---------------------------------------------------------------------------------------------------------------- DLPack
+
+// Shares a CPU tensor with another library: *out is a DLManagedTensorVersioned when with_version is set, otherwise a
+// DLManagedTensor. The consumer calls its deleter. Read-only tensors need a version.
+TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_version, void **out);
+// Takes over a DLManagedTensor or DLManagedTensorVersioned of CPU memory without copying (new reference). Its deleter is
+// called when the last tensor over the memory is freed; on an error it is not called.
+TENSOR_API tensor_status tensor_from_dlpack(void *managed, bool with_version, tensor_t **out);
+
 // ------------------------------------------------------------------------------------------------------------ creation
 
 // Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
 TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Makes a tensor of ones of shape `size`. `dtype` is the default dtype unless given.
+TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Makes a tensor of shape `size` whose elements are `fill_value`. `dtype` follows from the number unless given: bool, int64, the
+// default dtype or its complex. A number that `dtype` cannot hold is refused.
+TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given.
+// The channels-last formats want 4 or 5 dimensions.
+TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
+TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t *out);
+
+// Makes a tensor of arbitrary values with the given strides, in elements, which must not be negative. `dtype` is the default dtype unless given.
+TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes a dense tensor of arbitrary values. `physical_layout` lists the dimensions from the slowest in memory to the fastest;
+// each must appear once and none may be negative.
+TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size_len, const int64_t *physical_layout, int64_t physical_layout_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes a zero-dim tensor of one number. `dtype` is the default dtype unless given.
+TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
+TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Counts from `start` up to, not including, `end`.
+TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Counts from `start` up to, not including, `end` by `step`: ceil((end - start) / step) values. `step` must not be 0 and must lead from
+// `start` towards `end`.
+TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
+TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+// Tensors must have no dimensions.
+TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+// Tensors must have no dimensions.
+TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+// Tensors must have no dimensions.
+TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+// Tensors must have no dimensions.
+TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+// Tensors must have no dimensions.
+TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+// Tensors must have no dimensions.
+TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Makes the n x n identity matrix. `dtype` is the default dtype unless given.
+TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Makes an n x m matrix with ones on the diagonal and zeros elsewhere. `dtype` is the default dtype unless given.
+TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Lists the rows and columns, as a 2 x N tensor, of the elements on and below diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
+TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Lists the rows and columns, as a 2 x N tensor, of the elements on and above diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
+TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes a tensor of arbitrary values with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
+TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
+
+// Makes a tensor of zeros with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
+TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
+
+// Makes a tensor of ones with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
+TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
+
+// Makes a tensor of `fill_value` with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
+TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
+
+// Makes a tensor of arbitrary values of shape `size`; dtype and device are those of `self` unless given.
+TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes a tensor of arbitrary values and the given strides of shape `size`; dtype and device are those of `self` unless given.
+TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes a tensor of `fill_value` of shape `size`; dtype and device are those of `self` unless given.
+TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes a tensor of zeros of shape `size`; dtype and device are those of `self` unless given.
+TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes a tensor of ones of shape `size`; dtype and device are those of `self` unless given.
+TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // ------------------------------------------------------------------------------------------------------ random numbers
 
@@ -317,6 +446,33 @@ TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, te
 // Continues from a state of generator_get_state.
 TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state);
 
+// ---------------------------------------------------------------------------------------------------- copies and casts
+
+// Copies `self`. Strides stay where `self` is dense, unless another `memory_format` is asked for.
+TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out);
+
+// `self` itself where its elements already lie in `memory_format` order without gaps, and a copy in that order otherwise.
+TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out);
+
+// Converts dtype, device or memory format. It is `self` itself when nothing changes and `copy` is false. Floats become integers by
+// truncation; complex values lose their imaginary parts. The meta device has no data to copy from.
+TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, bool non_blocking, bool copy, tensor_memory_format memory_format, tensor_t **out);
+
+// Writes `src`, broadcast to the shape of `self` and converted to its dtype, to `self`. The two may share memory.
+TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool non_blocking);
+
+// Gives every element one value: a number, which the dtype must be able to hold, or a zero-dim tensor.
+TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out);
+TENSOR_API tensor_status tensor_fill_scalar(const tensor_t *self, tensor_scalar value, tensor_t **out);
+TENSOR_API tensor_status tensor_fill_(tensor_t *self, const tensor_t *value);
+TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value);
+
+// Writes zeros to every element.
+TENSOR_API tensor_status tensor_zero_(tensor_t *self);
+
+// The value of a tensor with one element; more or fewer elements, and meta tensors, are refused.
+TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out);
+
 // --------------------------------------------------------------------------------------------------------------- views
 
 // A view of the real parts; a real tensor itself.
@@ -330,6 +486,169 @@ TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **ou
 
 // A view of pairs of reals, shape (..., 2), as complex numbers. The last stride must be 1, the others and the storage offset even.
 TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t **out);
+
+// Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
+TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out);
+
+// The same bytes as elements of another dtype. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
+// the other strides and the storage offset must divide.
+TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dtype, tensor_t **out);
+
+// `view` with the shape of `other`.
+TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *other, tensor_t **out);
+
+// Another shape of the same elements, a view where strides allow it and a copy otherwise; one size may be -1.
+TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *shape, int64_t shape_len, tensor_t **out);
+
+// `reshape` to the shape of `other`.
+TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t *other, tensor_t **out);
+
+// Joins dimensions `start_dim` to `end_dim` into one; a view where strides allow it.
+TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim, int64_t end_dim, tensor_t **out);
+
+// Splits dimension `dim` into several of the given sizes, one of which may be -1.
+TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len, tensor_t **out);
+
+// A contiguous one-dimensional tensor of the elements; a view where `self` is contiguous.
+TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out);
+
+// Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused.
+TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self);
+
+// Swaps two dimensions.
+TENSOR_API tensor_status tensor_transpose(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out);
+TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t dim1);
+
+// `transpose` under NumPy's name.
+TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, int64_t axis1, tensor_t **out);
+TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t axis1);
+
+// `transpose` under another name.
+TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out);
+TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t dim1);
+
+// Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`.
+TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out);
+
+// Moves dimension `source` to `destination`; the others keep their order.
+TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out);
+
+// Moves several dimensions; the others keep their order.
+TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out);
+
+// Moves dimension `source` to `destination`; the others keep their order.
+TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out);
+
+// Moves several dimensions; the others keep their order.
+TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out);
+
+// Reverses the order of dimensions. An attribute in Python.
+TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out);
+
+// Swaps the last two dimensions. An attribute in Python.
+TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out);
+
+// Swaps the last two dimensions and conjugates; a copy for complex dtypes. An attribute in Python.
+TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out);
+
+// `mH` of a matrix; a zero-dim tensor stays as it is. An attribute in Python.
+TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out);
+
+// Swaps the last two dimensions and conjugates; a copy for complex dtypes.
+TENSOR_API tensor_status tensor_adjoint(const tensor_t *self, tensor_t **out);
+
+// Repeats dimensions of size 1, and adds leading ones, with stride 0 instead of copies. A size of -1 keeps a dimension.
+TENSOR_API tensor_status tensor_expand(const tensor_t *self, const int64_t *size, int64_t size_len, bool implicit, tensor_t **out);
+
+// `expand` to the shape of `other`.
+TENSOR_API tensor_status tensor_expand_as(const tensor_t *self, const tensor_t *other, tensor_t **out);
+
+// `expand` under its array API name.
+TENSOR_API tensor_status tensor_broadcast_to(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out);
+
+// Drops all dimensions of size 1.
+TENSOR_API tensor_status tensor_squeeze(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_squeeze_(tensor_t *self);
+
+// Drops dimension `dim` if its size is 1.
+TENSOR_API tensor_status tensor_squeeze_dim(const tensor_t *self, int64_t dim, tensor_t **out);
+TENSOR_API tensor_status tensor_squeeze_dim_(tensor_t *self, int64_t dim);
+
+// Drops those of the listed dimensions whose size is 1.
+TENSOR_API tensor_status tensor_squeeze_dims(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out);
+TENSOR_API tensor_status tensor_squeeze_dims_(tensor_t *self, const int64_t *dim, int64_t dim_len);
+
+// Inserts a dimension of size 1 at `dim`.
+TENSOR_API tensor_status tensor_unsqueeze(const tensor_t *self, int64_t dim, tensor_t **out);
+TENSOR_API tensor_status tensor_unsqueeze_(tensor_t *self, int64_t dim);
+
+// Positions `start` to `start + length` of dimension `dim`.
+TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out);
+
+// `narrow` from a position that a zero-dim integral tensor holds.
+TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim, const tensor_t *start, int64_t length, tensor_t **out);
+
+// Position `index` of dimension `dim`, which goes away.
+TENSOR_API tensor_status tensor_select(const tensor_t *self, int64_t dim, int64_t index, tensor_t **out);
+
+// Positions start:end:step of a dimension, by Python's rules; `step` must be positive.
+TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out);
+
+// Views the storage of `self` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `self` is used.
+TENSOR_API tensor_status tensor_as_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out);
+TENSOR_API tensor_status tensor_as_strided_(tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset);
+
+// All windows of `size` positions of a dimension, `step` apart; the positions in a window become the last dimension.
+TENSOR_API tensor_status tensor_unfold(const tensor_t *self, int64_t dimension, int64_t size, int64_t step, tensor_t **out);
+
+// Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
+TENSOR_API tensor_status tensor_diagonal(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out);
+
+// Another tensor over the same memory.
+TENSOR_API tensor_status tensor_detach(const tensor_t *self, tensor_t **out);
+
+// Every position of dimension `dim`, which goes away.
+TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor_t ***out, int64_t *out_len);
+
+// Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
+TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len);
+
+// Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t *split_size, int64_t split_size_len, int64_t dim, tensor_t ***out, int64_t *out_len);
+
+// Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len);
+
+// Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
+TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len);
+
+// Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
+TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t sections, int64_t dim, tensor_t ***out, int64_t *out_len);
+
+// Cuts a dimension before each of the listed positions.
+TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, int64_t dim, tensor_t ***out, int64_t *out_len);
+
+// `tensor_split` by a CPU int64 tensor: a zero-dim one counts sections, a one-dim one lists positions.
+TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const tensor_t *tensor_indices_or_sections, int64_t dim, tensor_t ***out, int64_t *out_len);
+
+// Cuts columns (the only dimension of a vector) into equal sections; the size must divide.
+TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len);
+
+// Cuts columns (the only dimension of a vector) before the listed positions.
+TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len);
+
+// Cuts rows into equal sections; the size must divide.
+TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len);
+
+// Cuts rows before the listed positions.
+TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len);
+
+// Cuts dimension 2 into equal sections; the size must divide.
+TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len);
+
+// Cuts dimension 2 before the listed positions.
+TENSOR_API tensor_status tensor_dsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len);
 
 // ----------------------------------------------------------------------------------------------------------- pointwise
 
@@ -847,6 +1166,125 @@ TENSOR_API tensor_status tensor_where_scalar(const tensor_t *condition, const te
 TENSOR_API tensor_status tensor_where_out(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t *out);
 TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, const tensor_t *self, tensor_scalar other, tensor_t *out);
 
+// The error function of every element. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_erf_(tensor_t *self);
+TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out);
+
+// 1 - erf(`self`), accurate where erf is near 1. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_erfc_(tensor_t *self);
+TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out);
+
+// The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_erfinv_(tensor_t *self);
+TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out);
+
+// The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_lgamma_(tensor_t *self);
+TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out);
+
+// The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_digamma_(tensor_t *self);
+TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_i0_(tensor_t *self);
+TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out);
+
+// sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_sinc_(tensor_t *self);
+TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out);
+
+// log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, tensor_t **out);
+TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps);
+TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *eps, tensor_t *out);
+
+// The `n`-th derivative of digamma, `n` >= 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out);
+
+// The logarithm of the multivariate gamma function of dimension `p` >= 1. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor_t **out);
+TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p);
+TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, tensor_t *out);
+
+// The regularised lower incomplete gamma function P(`self`, `other`); NaN of negative arguments. The shapes broadcast.
+TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_igamma_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// The regularised upper incomplete gamma function Q(`self`, `other`); NaN of negative arguments. The shapes broadcast.
+TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_igammac_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// log(exp(`self`) + exp(`other`)) without overflow. The shapes broadcast.
+TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// log2(2^`self` + 2^`other`) without overflow. The shapes broadcast.
+TENSOR_API tensor_status tensor_logaddexp2(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// `self` * log(`other`), 0 where `self` is 0 and `other` is not NaN. The shapes broadcast.
+TENSOR_API tensor_status tensor_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_xlogy_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_xlogy_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// The greatest common divisor, never negative but for the most negative integer with itself or 0. The shapes broadcast.
+TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_gcd_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// The least common multiple. The shapes broadcast.
+TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_lcm_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// The next number of the dtype after `self` in the direction of `other`. The shapes broadcast.
+TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_nextafter_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// 0 where `self` is negative, 1 where it is positive, `values` where it is 0. The shapes broadcast; the dtypes must agree.
+TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *values, tensor_t **out);
+TENSOR_API tensor_status tensor_heaviside_(tensor_t *self, const tensor_t *values);
+TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor_t *values, tensor_t *out);
+
+// `self` * 2^`other`. The shapes broadcast.
+TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_ldexp_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_ldexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// Splits every element into `mantissa` * 2^`exponent` with 1/2 <= |mantissa| < 1; `exponent` is int32. 0, NaN and infinities stay, with exponent 0.
+TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa, tensor_t **exponent);
+TENSOR_API tensor_status tensor_frexp_out(const tensor_t *self, tensor_t *mantissa, tensor_t *exponent);
+
+// Replaces NaN by `nan` (0 unless given) and infinities by `posinf` and `neginf` (the largest and smallest finite numbers of the dtype unless given); of complex numbers, in both parts.
+TENSOR_API tensor_status tensor_nan_to_num(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t **out);
+TENSOR_API tensor_status tensor_nan_to_num_(tensor_t *self, const double *nan, const double *posinf, const double *neginf);
+TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t *out);
+
+// Turns degrees into radians. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_deg2rad(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_deg2rad_(tensor_t *self);
+TENSOR_API tensor_status tensor_deg2rad_out(const tensor_t *self, tensor_t *out);
+
+// Turns radians into degrees. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_rad2deg(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_rad2deg_(tensor_t *self);
+TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out);
+
 // ---------------------------------------------------------------------------------------------------------- comparison
 
 // Whether `self` equals `other`, element by element, as bool; the shapes broadcast.
@@ -1181,6 +1619,122 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_s
 // Running integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`.
 TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out);
 
+// ------------------------------------------------------------------------------------------------------------ indexing
+
+// self[index]. Ints, slices, new axes and `...` alone give a view. Integer tensors and masks (bool or uint8, of any number of dimensions) pick
+// elements into a copy; they broadcast, and their dimensions come where they stood, or first where they stood apart. A position outside its
+// dimension is refused with the index, the dimension and its size.
+TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_index *index, int64_t index_len, tensor_t **out);
+
+// self[index] = value, which broadcasts. Where index tensors are involved the dtypes must be equal. All positions are checked before anything
+// is written; of several writes to one place the last stays.
+TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *index, int64_t index_len, const tensor_t *value);
+
+// self[index] = number, which the dtype must be able to hold.
+TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_index *index, int64_t index_len, tensor_scalar value);
+
+// Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
+TENSOR_API tensor_status tensor_index_put(const tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate, tensor_t **out);
+TENSOR_API tensor_status tensor_index_put_(tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate);
+
+// Picks positions of dimension `dim`. `index` is an int32 or int64 vector of values in [0, size).
+TENSOR_API tensor_status tensor_index_select(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t **out);
+TENSOR_API tensor_status tensor_index_select_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t *out);
+
+// The elements whose bool `mask` is set, as a vector in row-major order; the shapes broadcast.
+TENSOR_API tensor_status tensor_masked_select(const tensor_t *self, const tensor_t *mask, tensor_t **out);
+TENSOR_API tensor_status tensor_masked_select_out(const tensor_t *self, const tensor_t *mask, tensor_t *out);
+
+// Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast.
+TENSOR_API tensor_status tensor_masked_fill(const tensor_t *self, const tensor_t *mask, const tensor_t *value, tensor_t **out);
+TENSOR_API tensor_status tensor_masked_fill_scalar(const tensor_t *self, const tensor_t *mask, tensor_scalar value, tensor_t **out);
+TENSOR_API tensor_status tensor_masked_fill_(tensor_t *self, const tensor_t *mask, const tensor_t *value);
+TENSOR_API tensor_status tensor_masked_fill_scalar_(tensor_t *self, const tensor_t *mask, tensor_scalar value);
+
+// Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many.
+TENSOR_API tensor_status tensor_masked_scatter(const tensor_t *self, const tensor_t *mask, const tensor_t *source, tensor_t **out);
+TENSOR_API tensor_status tensor_masked_scatter_(tensor_t *self, const tensor_t *mask, const tensor_t *source);
+
+// For every position of `index`, the element of `self` at that position but, in dimension `dim`, where the index says. `index` is int32 or int64, of as
+// many dimensions as `self` and no larger apart from `dim`.
+TENSOR_API tensor_status tensor_gather(const tensor_t *self, int64_t dim, const tensor_t *index, bool sparse_grad, tensor_t **out);
+TENSOR_API tensor_status tensor_gather_out(const tensor_t *self, int64_t dim, const tensor_t *index, bool sparse_grad, tensor_t *out);
+
+// Elements by their row-major numbers; negative ones count from the end. The result has the shape of `index`, an int64 tensor.
+TENSOR_API tensor_status tensor_take(const tensor_t *self, const tensor_t *index, tensor_t **out);
+TENSOR_API tensor_status tensor_take_out(const tensor_t *self, const tensor_t *index, tensor_t *out);
+
+// `gather` with broadcasting; without `dim` from the flattened tensor.
+TENSOR_API tensor_status tensor_take_along_dim(const tensor_t *self, const tensor_t *indices, int64_t dim, tensor_t **out);
+TENSOR_API tensor_status tensor_take_along_dim_out(const tensor_t *self, const tensor_t *indices, int64_t dim, tensor_t *out);
+
+// The positions of the elements that are not zero: a row of int64 coordinates for each, in row-major order.
+TENSOR_API tensor_status tensor_nonzero(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_nonzero_out(const tensor_t *self, tensor_t *out);
+
+// The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
+TENSOR_API tensor_status tensor_nonzero_numpy(const tensor_t *self, tensor_t ***out, int64_t *out_len);
+
+// `nonzero` under NumPy's name.
+TENSOR_API tensor_status tensor_argwhere(const tensor_t *self, tensor_t **out);
+
+// Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds.
+TENSOR_API tensor_status tensor_put(const tensor_t *self, const tensor_t *index, const tensor_t *source, bool accumulate, tensor_t **out);
+TENSOR_API tensor_status tensor_put_(tensor_t *self, const tensor_t *index, const tensor_t *source, bool accumulate);
+
+// The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
+// the last stays.
+TENSOR_API tensor_status tensor_scatter_src(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out);
+TENSOR_API tensor_status tensor_scatter_src_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src);
+TENSOR_API tensor_status tensor_scatter_src_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t *out);
+
+// Writes one number to the positions that `index` names.
+TENSOR_API tensor_status tensor_scatter_value(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t **out);
+TENSOR_API tensor_status tensor_scatter_value_(tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value);
+TENSOR_API tensor_status tensor_scatter_value_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t *out);
+
+// Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+TENSOR_API tensor_status tensor_scatter_src_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t **out);
+TENSOR_API tensor_status tensor_scatter_src_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce);
+TENSOR_API tensor_status tensor_scatter_src_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t *out);
+
+// Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+TENSOR_API tensor_status tensor_scatter_value_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce, tensor_t **out);
+TENSOR_API tensor_status tensor_scatter_value_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce);
+TENSOR_API tensor_status tensor_scatter_value_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce, tensor_t *out);
+
+// Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names.
+TENSOR_API tensor_status tensor_scatter_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out);
+TENSOR_API tensor_status tensor_scatter_add_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src);
+TENSOR_API tensor_status tensor_scatter_add_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t *out);
+
+// Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
+// that were there do not count. Means of integers round down.
+TENSOR_API tensor_status tensor_scatter_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self, tensor_t **out);
+TENSOR_API tensor_status tensor_scatter_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self);
+TENSOR_API tensor_status tensor_scatter_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self, tensor_t *out);
+
+// Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names.
+TENSOR_API tensor_status tensor_index_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_index_add_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha);
+TENSOR_API tensor_status tensor_index_add_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t *out);
+
+// Writes `source` to the positions of dimension `dim` that the int64 vector `index` names.
+TENSOR_API tensor_status tensor_index_copy(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t **out);
+TENSOR_API tensor_status tensor_index_copy_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source);
+TENSOR_API tensor_status tensor_index_copy_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t *out);
+
+// Writes one value to the positions of dimension `dim` that the int64 vector `index` names.
+TENSOR_API tensor_status tensor_index_fill(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value, tensor_t **out);
+TENSOR_API tensor_status tensor_index_fill_scalar(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t **out);
+TENSOR_API tensor_status tensor_index_fill_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value);
+TENSOR_API tensor_status tensor_index_fill_scalar_(tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value);
+
+// Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
+TENSOR_API tensor_status tensor_index_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t **out);
+TENSOR_API tensor_status tensor_index_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self);
+TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t *out);
+
 // ----------------------------------------------------------------------------------------------- sorting and searching
 
 // Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
@@ -1338,6 +1892,98 @@ TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *
 // Sum of a matrix's diagonal; int64 for integers.
 TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out);
 
+// --------------------------------------------------------------------------------------------------- special functions
+
+// Another name of `sigmoid`.
+TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `exp2`.
+TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `expm1`.
+TENSOR_API tensor_status tensor_special_expm1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `log1p`.
+TENSOR_API tensor_status tensor_special_log1p(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `erf`.
+TENSOR_API tensor_status tensor_special_erf(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `erfc`.
+TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `erfinv`.
+TENSOR_API tensor_status tensor_special_erfinv(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `lgamma`.
+TENSOR_API tensor_status tensor_special_gammaln(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `digamma`.
+TENSOR_API tensor_status tensor_special_digamma(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `digamma`.
+TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `i0`.
+TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `sinc`.
+TENSOR_API tensor_status tensor_special_sinc(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `round`.
+TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t decimals, tensor_t **out);
+TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t decimals, tensor_t *out);
+
+// Another name of `logit`.
+TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double *eps, tensor_t **out);
+TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const double *eps, tensor_t *out);
+
+// Another name of `polygamma`.
+TENSOR_API tensor_status tensor_special_polygamma(int64_t n, const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out);
+
+// Another name of `mvlgamma`.
+TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64_t p, tensor_t **out);
+TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, int64_t p, tensor_t *out);
+
+// Another name of `igamma`.
+TENSOR_API tensor_status tensor_special_gammainc(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// Another name of `igammac`.
+TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// Another name of `xlogy`.
+TENSOR_API tensor_status tensor_special_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_special_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_special_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
+TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_special_xlog1py_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_special_xlog1py_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// The Hurwitz zeta function: the sum of (`other` + k)^-`self` over k >= 0; the shapes broadcast.
+TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_special_zeta_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
 // -------------------------------------------------------------------------------------------- neural network functions
 
 // e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
@@ -1349,6 +1995,28 @@ TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, t
 TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
 
 // ------------------------------------------------------------------------------------------------- storages and memory
+
+// Gives `self` another shape, row-major or in `memory_format`, over the same storage, which grows where the shape reaches further; new elements
+// have arbitrary values. Storages that another library owns are not resized.
+TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int64_t size_len, tensor_memory_format memory_format);
+
+// `resize_` to the shape of `the_template`; with `preserve_format` also to its memory format.
+TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_template, tensor_memory_format memory_format);
+
+// Makes `self` an empty tensor.
+TENSOR_API tensor_status tensor_set_(tensor_t *self);
+
+// Makes `self` view what `source` views. The dtypes must be equal.
+TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *source);
+
+// Makes `self` a view of the storage of `source`. No `stride` means row-major. The geometry must stay inside the storage.
+TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tensor_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len);
+
+// Makes `self` view all of `source` in one dimension.
+TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storage_t *source);
+
+// Makes `self` a view of `source`. No `stride` means row-major. The geometry must stay inside the storage.
+TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tensor_storage_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len);
 
 // Makes a tensor of shape `size` from a copy of the elements at `data`, which lie in row-major order without gaps.
 // `data` may be NULL only when there are no elements. `dtype` is the default dtype unless given.
@@ -1404,6 +2072,12 @@ TENSOR_API tensor_status tensor_empty_cache(void);
 TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes);
 
 // ------------------------------------------------------------------------------------------------ queries and settings
+
+// Whether the elements lie in `memory_format` order without gaps.
+TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memory_format memory_format, bool *out);
+
+// Whether both tensors are the same view, of the same dtype, of the same storage.
+TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *tensor, bool *out);
 
 // Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
 // `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when

@@ -200,9 +200,10 @@ func split(l *kernel.Loop, run func(*kernel.Loop)) {
 		run(l)
 		return
 	}
-	d := int(l.Ndim) - 1
-	for d > 0 && l.Sizes[d] < int64(parallel.Threads()) {
-		d--
+	d := cut(l)
+	if d < 0 {
+		run(l)
+		return
 	}
 	n := l.Sizes[d]
 	parallel.For(n, max(Grain*n/total, 1), func(begin, end int64) {
@@ -215,4 +216,20 @@ func split(l *kernel.Loop, run func(*kernel.Loop)) {
 		run(piece)
 		loops.Put(piece)
 	})
+}
+
+// cut is the outermost dimension that can be shared out to threads, -1 when there is none: along a dimension in which an
+// output stays in place, several elements are written to the same memory, in order.
+func cut(l *kernel.Loop) int {
+	d := int(l.Ndim) - 1
+	for ; d >= 0; d-- {
+		moves := l.Sizes[d] >= int64(parallel.Threads())
+		for k := range l.Outputs {
+			moves = moves && l.Strides[k][d] != 0
+		}
+		if moves {
+			break
+		}
+	}
+	return d
 }

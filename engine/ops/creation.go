@@ -1,8 +1,11 @@
 package ops
 
 import (
+	"slices"
+
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -19,14 +22,268 @@ func options(op string, given, otherwise dtype.DType, layout tensor.Layout, dev 
 	return given, dev, err
 }
 
+// factory makes the tensor that a creation function fills, or gives out the new size: out's dtype is then the result's,
+// and a dtype that was asked for must be the same.
+func factory(op string, out *tensor.Tensor, size []int64, given, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if out == nil {
+		d, dev, err := options(op, given, otherwise, layout, dev)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.Empty(op, size, d, dev)
+	}
+	if given != dtype.None && given != out.DType() {
+		return nil, status.Runtimef("%s: dtype %v does not match dtype of out parameter (%v)", op, given, out.DType())
+	}
+	if out.Storage().ReadOnly() {
+		return nil, status.Runtimef("%s: out is read-only memory of another owner; clone() it first", op)
+	}
+	return out, resize(op, out, size, shape.NoFormat)
+}
+
+// filled is factory with a value everywhere.
+func filled(op string, out *tensor.Tensor, size []int64, value dtype.Scalar, given, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	target := given
+	if target == dtype.None {
+		if target = otherwise; out != nil {
+			target = out.DType()
+		}
+	}
+	if err := checkFits(op, value, target); err != nil {
+		return nil, err
+	}
+	t, err := factory(op, out, size, given, otherwise, layout, dev)
+	if err != nil {
+		return nil, err
+	}
+	return t, fillWith(t, value)
+}
+
 // Zeros makes a tensor of zeros.
 func Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if out != nil {
-		return out, status.NotImplementedf("zeros: out")
+		return filled("zeros", out, size, dtype.IntScalar(0), d, d, layout, dev)
 	}
 	d, dev, err := options("zeros", d, dtype.Default(), layout, dev)
 	if err != nil {
 		return nil, err
 	}
 	return tensor.Zeros("zeros", size, d, dev)
+}
+
+// Ones makes a tensor of ones.
+func Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return filled("ones", out, size, dtype.IntScalar(1), d, dtype.Default(), layout, dev)
+}
+
+// Full makes a tensor of one value, whose kind gives the dtype.
+func Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return filled("full", out, size, value, d, value.DType(), layout, dev)
+}
+
+// Empty makes a tensor of arbitrary values.
+func Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	if f == shape.Preserve {
+		return nil, status.Runtimef("empty: unsupported memory format %v", f)
+	}
+	if f == shape.NoFormat || f == shape.Contiguous || out != nil {
+		return factory("empty", out, size, d, dtype.Default(), layout, dev)
+	}
+	strides, err := shape.FormatStrides("empty", size, f)
+	if err != nil {
+		return nil, err
+	}
+	return EmptyStrided(size, strides, d, layout, dev)
+}
+
+// EmptyStrided makes a tensor of arbitrary values with given strides.
+func EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	d, dev, err := options("empty_strided", d, dtype.Default(), layout, dev)
+	if err != nil {
+		return nil, err
+	}
+	if stride == nil {
+		stride = []int64{}
+	}
+	return tensor.EmptyStrided("empty_strided", size, stride, d, dev)
+}
+
+// EmptyPermuted makes a dense tensor whose dimensions lie in memory in the order of layout, slowest first.
+func EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if len(size) != len(physical) {
+		return nil, status.Runtimef("empty_permuted: number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = %d is not equal to len(physical_layout) = %d",
+			len(size), len(physical))
+	}
+	order := make([]int, len(physical))
+	seen := make([]bool, len(physical))
+	for i, p := range physical {
+		if p < 0 || p >= int64(len(size)) {
+			return nil, status.Runtimef("empty_permuted: dimension out of range (expected to be between 0 and %d, but got %d at index %d)", len(size)-1, p, i)
+		}
+		if seen[p] {
+			return nil, status.Runtimef("empty_permuted: duplicate dim %d is not allowed in physical_layout %v", p, physical)
+		}
+		seen[p], order[i] = true, int(p)
+	}
+	if _, err := shape.Numel("empty_permuted", size); err != nil {
+		return nil, err
+	}
+	return EmptyStrided(size, shape.PermutedStrides(size, order), d, layout, dev)
+}
+
+// ScalarTensor makes a zero-dim tensor of one value.
+func ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return filled("scalar_tensor", nil, nil, value, d, dtype.Default(), layout, dev)
+}
+
+// likeOptions resolves the options of the _like and new_ functions, which follow self.
+func likeOptions(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device) (dtype.DType, device.Device, error) {
+	if dev.IsNone() {
+		dev = self.Device()
+	}
+	return options(op, d, self.DType(), layout, dev)
+}
+
+// like makes a tensor of self's shape, filled with value unless it is none.
+func like(op string, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	d, dev, err := likeOptions(op, self, d, layout, dev)
+	if err != nil {
+		return nil, err
+	}
+	if !value.IsNone() {
+		if err := checkFits(op, value, d); err != nil {
+			return nil, err
+		}
+	}
+	t, err := emptyLike(op, self, d, dev, f)
+	if err != nil || value.IsNone() {
+		return t, err
+	}
+	return t, fillWith(t, value)
+}
+
+// EmptyLike makes a tensor of self's shape and arbitrary values.
+func EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	return like("empty_like", self, dtype.Scalar{}, d, layout, dev, f)
+}
+
+// ZerosLike makes a tensor of self's shape and zeros.
+func ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	return like("zeros_like", self, dtype.IntScalar(0), d, layout, dev, f)
+}
+
+// OnesLike makes a tensor of self's shape and ones.
+func OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	return like("ones_like", self, dtype.IntScalar(1), d, layout, dev, f)
+}
+
+// FullLike makes a tensor of self's shape and one value.
+func FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	return like("full_like", self, value, d, layout, dev, f)
+}
+
+// NewEmpty makes a tensor of self's dtype and device and arbitrary values.
+func NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	d, dev, err := likeOptions("new_empty", self, d, layout, dev)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.Empty("new_empty", size, d, dev)
+}
+
+// NewEmptyStrided is NewEmpty with strides.
+func NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	d, dev, err := likeOptions("new_empty_strided", self, d, layout, dev)
+	if err != nil {
+		return nil, err
+	}
+	return EmptyStrided(size, stride, d, layout, dev)
+}
+
+// NewFull makes a tensor of self's dtype and device and one value.
+func NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	d, dev, err := likeOptions("new_full", self, d, layout, dev)
+	if err != nil {
+		return nil, err
+	}
+	return filled("new_full", nil, size, value, d, d, layout, dev)
+}
+
+// NewZeros makes a tensor of self's dtype and device and zeros.
+func NewZeros(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return NewFull(self, size, dtype.IntScalar(0), d, layout, dev)
+}
+
+// NewOnes makes a tensor of self's dtype and device and ones.
+func NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return NewFull(self, size, dtype.IntScalar(1), d, layout, dev)
+}
+
+// Eye makes a square identity matrix.
+func Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return EyeM(out, n, n, d, layout, dev)
+}
+
+// EyeM makes a matrix with ones on its diagonal.
+func EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if n < 0 || m < 0 {
+		return nil, status.Runtimef("eye: n and m must be greater or equal to 0, got %d and %d", n, m)
+	}
+	t, err := filled("eye", out, []int64{n, m}, dtype.IntScalar(0), d, dtype.Default(), layout, dev)
+	if err != nil {
+		return nil, err
+	}
+	ones, err := diagonal("eye", t, 0, 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer ones.Release()
+	return t, fillWith(ones, dtype.IntScalar(1))
+}
+
+// TrilIndices lists rows and columns of the lower triangle.
+func TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return triangleIndices("tril_indices", row, col, d, layout, dev, func(i int64) (int64, int64) { return 0, i + offset + 1 })
+}
+
+// TriuIndices lists rows and columns of the upper triangle.
+func TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return triangleIndices("triu_indices", row, col, d, layout, dev, func(i int64) (int64, int64) { return i + offset, col })
+}
+
+// triangleIndices lists the elements of a triangle, whose columns in row i span gives.
+func triangleIndices(op string, row, col int64, d dtype.DType, layout tensor.Layout, dev device.Device, span func(i int64) (from, to int64)) (*tensor.Tensor, error) {
+	if row < 0 || col < 0 {
+		return nil, status.Runtimef("%s: row and col must be non-negative, got %d and %d", op, row, col)
+	}
+	d, dev, err := options(op, d, dtype.Int64, layout, dev)
+	if err != nil {
+		return nil, err
+	}
+	if !d.IsIntegral() {
+		return nil, status.NotImplementedf("%s: not implemented for dtype %v", op, d)
+	}
+	var rows, columns []int64
+	for i := range row {
+		from, to := span(i)
+		for j := max(from, 0); j < min(to, col); j++ {
+			rows, columns = append(rows, i), append(columns, j)
+		}
+	}
+	indices, err := fromInts(op, slices.Concat(rows, columns), []int64{2, int64(len(rows))})
+	if err != nil {
+		return nil, err
+	}
+	defer indices.Release()
+	return cloned(op, indices, d, dev, shape.Contiguous)
+}
+
+// fromInts makes an int64 tensor of the given values.
+func fromInts(op string, values, sizes []int64) (*tensor.Tensor, error) {
+	t, err := tensor.Empty(op, sizes, dtype.Int64, device.Host)
+	if err != nil {
+		return nil, err
+	}
+	copy(int64s(t), values)
+	return t, nil
 }

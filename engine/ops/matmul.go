@@ -244,15 +244,6 @@ func addbmmEach(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scal
 	return s.result(out, sum)
 }
 
-// permuted views t with its dimensions in the given order.
-func permuted(op string, t *tensor.Tensor, order ...int) (*tensor.Tensor, error) {
-	sizes, strides := make([]int64, len(order)), make([]int64, len(order))
-	for i, d := range order {
-		sizes[i], strides[i] = t.Sizes()[d], t.Strides()[d]
-	}
-	return t.View(op, sizes, strides, t.Offset())
-}
-
 // reshaped views or, where the strides forbid that, copies t with new sizes.
 func reshaped(op string, t *tensor.Tensor, sizes ...int64) (*tensor.Tensor, error) {
 	if strides, ok := shape.ViewStrides(t.Sizes(), t.Strides(), sizes); ok {

@@ -43,8 +43,8 @@ LT_INLINE Vec<T> exp_tail(Vec<T> r) {
 // (2^f - 1) / f to 2^-32 for |f| <= 1/2.
 LT_INLINE Doubles exp2_tail_short(Doubles f) {
   return poly(f, 0x1.62e42fef95ed3p-1, 0x1.ebfbe045fe519p-3, 0x1.c6b08dc5e0209p-5,
-                0x1.3b2a1b67d4bcp-7, 0x1.5d874c7da5bb4p-10, 0x1.4440076126b82p-13,
-                0x1.00dc4c3d33fc1p-16);
+              0x1.3b2a1b67d4bcp-7, 0x1.5d874c7da5bb4p-10, 0x1.4440076126b82p-13,
+              0x1.00dc4c3d33fc1p-16);
 }
 
 // e^(x + x_lo) = (hi + lo) 2^n with hi between 0.7 and 1.42.
@@ -55,13 +55,25 @@ struct Exponential {
 };
 
 template <class T>
-LT_INLINE Exponential<T> exp_parts(Vec<T> x, Vec<T> x_lo = T(0)) {
+LT_INLINE Exponential<T> exp_parts(Vec<T> x) {
   const Integer<T> n = nearest(x * Ln2<T>::inverse);
-  const Vec<T> exact = fma(n.value, Vec<T>(-Ln2<T>::hi), x);
-  const Vec<T> rest = fma(n.value, Vec<T>(-Ln2<T>::lo), x_lo);
+  const Vec<T> exact = fma(n.value, Vec<T>(-Ln2<T>::hi), x), rest = n.value * -Ln2<T>::lo;
   const Vec<T> r = exact + rest;
   const Two<T> s = fast_two_sum(Vec<T>(T(1)), exact);
   return {s.hi, fma(r * r, exp_tail(r), s.lo + rest), n};
+}
+
+// The same for x + x_lo with r^2/2 in double length: about 2^-57 of the result is lost, not 2^-55.
+LT_INLINE Exponential<double> exp_parts(Doubles x, Doubles x_lo) {
+  const Integer<double> n = nearest(x * Ln2<double>::inverse);
+  const Doubles exact = fma(n.value, Doubles(-Ln2<double>::hi), x);
+  const Doubles rest = fma(n.value, Doubles(-Ln2<double>::lo), x_lo);
+  const Doubles r = exact + rest;
+  const Two<double> square = two_prod(r, r);
+  const Two<double> s = fast_two_sum(Doubles(1.0), exact);
+  const Two<double> t = fast_two_sum(s.hi, square.hi * 0.5);
+  const Doubles cubic = fma(square.hi * r, exp_cubic(r), fma(square.lo, Doubles(0.5), rest));
+  return {t.hi, cubic + (s.lo + t.lo), n};
 }
 
 // 2^x and 2^x - 1 for float results: |x| < 1000.
@@ -107,8 +119,8 @@ LT_INLINE Floats vexp2(Floats x) {
   if constexpr (!LT_FMA) return in_double(x, [](Doubles v) { return exp2_short(v); });
   const Integer<float> n = nearest(x);
   const Floats f = x - n.value;
-  const Floats p = poly(f, 0x1.ebfbd4p-3f, 0x1.c6af9ep-5f, 0x1.3b32cap-7f, 0x1.5ef57ep-10f,
-                        0x1.3e792p-13f);
+  const Floats p =
+      poly(f, 0x1.ebfbd4p-3f, 0x1.c6af9ep-5f, 0x1.3b32cap-7f, 0x1.5ef57ep-10f, 0x1.3e792p-13f);
   return scale(fma(f, fma(f, p, Floats(0x1.62e43p-1f)), Floats(1.0f)), n);
 }
 LT_INLINE Doubles vexp2(Doubles x) {
@@ -149,24 +161,20 @@ LT_INLINE Doubles vexpm1(Doubles x) {
   return select(abs(x) < 0x1p-54, x, y + y);
 }
 
-LT_INLINE Floats vsigmoid(Floats x) {
-  return in_double(clamp(x, -110.0f, 110.0f), [](Doubles v) {
-    return Doubles(1.0) / (exp2_short(v * -Ln2<double>::inverse) + 1.0);
-  });
+// c / (c + c e^-x): c = 2^-k keeps e^-x in range where the result is subnormal.
+template <class T>
+LT_INLINE Vec<T> sigmoid(Vec<T> x, T lowest, T highest, IntOf<T> k, T c) {
+  const auto e = exp_parts(clamp(-x, lowest, highest));
+  const Vec<T> s = pow2(Integer<T>{e.n.value, e.n.bits - k});
+  const Two<T> sum = two_sum(Vec<T>(c), e.hi * s);
+  const Two<T> d = fast_two_sum(sum.hi, fma(e.lo, s, sum.lo));
+  const Vec<T> y = c / d.hi;
+  const Vec<T> rest = minus_product(Vec<T>(c), y, d.hi) - y * d.lo;
+  return fma(y, rest * (T(1) / c), y);
 }
-LT_INLINE Doubles vsigmoid(Doubles x) {
-  // With e = exp(-|x|): 1 / (1 + e), or e / (1 + e) with the power of two applied last.
-  const auto e = exp_parts(max(Doubles(-746.0), -abs(x)));
-  const Mask<double> negative = x < 0.0;
-  const Two<double> m = fast_two_sum(e.hi, e.lo);
-  const Doubles s = pow2(nearest(max(Doubles(-1000.0), e.n.value)));
-  const Two<double> d = fast_two_sum(Doubles(1.0), m.hi * s);
-  const Doubles one = 1.0, zero = 0.0;
-  const Two<double> q = divide(
-      Two<double>{select(negative, m.hi, one), select(negative, m.lo, zero)},
-      Two<double>{d.hi, fma(m.lo, s, d.lo)});
-  return select(negative, scale(q.hi + q.lo, e.n), q.hi + q.lo);
-}
+
+LT_INLINE Floats vsigmoid(Floats x) { return sigmoid(x, -20.0f, 105.0f, 40, 0x1p-40f); }
+LT_INLINE Doubles vsigmoid(Doubles x) { return sigmoid(x, -100.0, 746.0, int64_t(128), 0x1p-128); }
 
 }  // namespace
 }  // namespace lt

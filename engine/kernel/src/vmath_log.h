@@ -51,29 +51,42 @@ LT_INLINE Vec<T> log_special(Vec<T> x, Vec<T> y) {
   return select(x < T(0), Vec<T>(Format<T>::nan), y);
 }
 
-// f - log(1 + f)
-LT_INLINE Doubles log_rest(Doubles f) {
-  const Doubles s = f / (f + 2.0), z = s * s, half_square = f * f * 0.5;
+// log(1 + f) = f - square.hi - square.lo + rest, the square being f^2/2 exactly.
+struct LogTerms {
+  Two<double> square;
+  Doubles rest;
+};
+
+LT_INLINE LogTerms log_terms(Doubles f) {
+  const Doubles s = f / (f + 2.0), z = s * s;
   const Doubles r = z * poly(z, 0x1.5555555555597p-1, 0x1.999999997e2e1p-2, 0x1.2492494388e7cp-2,
                              0x1.c71c50a8e629bp-3, 0x1.74668b4980466p-3, 0x1.3999a4e8445a4p-3,
                              0x1.2f5a8c477a172p-3);
-  return half_square - s * (half_square + r);
+  const Two<double> square = two_prod(f, f * 0.5);
+  return {square, s * (square.hi + r)};
 }
 
 // k ln 2 + log(1 + f + f_lo) as a leading term and a small rest.
 LT_INLINE Two<double> log_parts(Doubles k, Doubles f, Doubles f_lo) {
-  const Two<double> s = fast_two_sum(k * Ln2<double>::hi, f);
+  const LogTerms t = log_terms(f);
+  const Two<double> a = fast_two_sum(k * Ln2<double>::hi, f);
+  const Two<double> b = fast_two_sum(a.hi, -t.square.hi);
   // f_lo / (1 + f)
   const Doubles correction = f_lo * fma(f, f - 1.0, Doubles(1.0));
-  return {s.hi, (fma(k, Doubles(Ln2<double>::lo), correction) - log_rest(f)) + s.lo};
+  const Doubles small = fma(k, Doubles(Ln2<double>::lo), correction - t.square.lo);
+  return {b.hi, t.rest + (small + (a.lo + b.lo))};
+}
+
+// lo * 2^-k; none where x is so large that 2^-k is no normal number and lo does not count.
+LT_INLINE Doubles scaled_down(Split<double> s, Doubles lo) {
+  return select(s.k < 1000.0, lo * s.inverse, Doubles(0.0));
 }
 
 // log(1 + x + x_lo), x > -1.
 LT_INLINE Two<double> log1p_parts(Doubles x, Doubles x_lo) {
   const Two<double> u = two_sum(Doubles(1.0), x);
   const Split<double> s = split(u.hi);
-  // Where 2^-k is no normal number the rest is zero or does not count.
-  return log_parts(s.k, s.f, (u.lo + x_lo) * s.inverse);
+  return log_parts(s.k, s.f, scaled_down(s, u.lo + x_lo));
 }
 
 // log(1 + f) to 2^-37, for float results.
@@ -106,16 +119,19 @@ LT_INLINE Doubles vlog(Doubles x) {
 
 // k * unit + log(1 + f) * factor, each constant in two parts, the first of unit a short one.
 LT_INLINE Doubles log_to_base(Split<double> s, Two<double> unit, Two<double> factor) {
-  const Two<double> y = multiply(fast_two_sum(s.f, -log_rest(s.f)), factor);
+  const LogTerms t = log_terms(s.f);
+  const Two<double> a = fast_two_sum(s.f, -t.square.hi);
+  const Two<double> b = fast_two_sum(a.hi, t.rest + (a.lo - t.square.lo));
+  const Two<double> y = multiply(b, factor);
   const Two<double> sum = fast_two_sum(s.k * unit.hi, y.hi);
   return sum.hi + (sum.lo + fma(s.k, unit.lo, y.lo));
 }
 
 LT_INLINE Floats vlog2(Floats x) {
   return log_special(x, in_double(x, [](Doubles v) {
-    const Split<double> s = split(v);
-    return fma(log_short(s.f), Doubles(Ln2<double>::inverse), s.k);
-  }));
+                       const Split<double> s = split(v);
+                       return fma(log_short(s.f), Doubles(Ln2<double>::inverse), s.k);
+                     }));
 }
 LT_INLINE Doubles vlog2(Doubles x) {
   const Two<double> unit = {1.0, 0.0};
@@ -125,10 +141,10 @@ LT_INLINE Doubles vlog2(Doubles x) {
 
 LT_INLINE Floats vlog10(Floats x) {
   return log_special(x, in_double(x, [](Doubles v) {
-    const Split<double> s = split(v);
-    const Doubles y = log_short(s.f) * 0x1.bcb7b1526e50ep-2;
-    return fma(s.k, Doubles(0x1.34413509f79ffp-2), y);
-  }));
+                       const Split<double> s = split(v);
+                       const Doubles y = log_short(s.f) * 0x1.bcb7b1526e50ep-2;
+                       return fma(s.k, Doubles(0x1.34413509f79ffp-2), y);
+                     }));
 }
 LT_INLINE Doubles vlog10(Doubles x) {
   const Two<double> unit = {0x1.34413509f78p-2, 0x1.fef311f12b358p-46};

@@ -1,0 +1,328 @@
+"""Tensors from Python data: numbers, nested sequences, arrays of other libraries, buffers."""
+
+from array import array
+
+from . import _dtypes, _errors
+from . import gen_functions as _f
+from ._convert import NUMBERS, dtype_code, foreign, sequence
+from ._dtypes import DTYPES
+from ._tensor import Tensor
+
+
+def number_of(leaf):
+    """The Python number of an element of a sequence."""
+    if leaf.__class__ in NUMBERS:
+        return leaf
+    if isinstance(leaf, Tensor):
+        if leaf.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return leaf.item()
+    for base in (bool, int, float, complex):
+        if isinstance(leaf, base):
+            return base(leaf)
+    found = foreign(leaf)
+    if found is None and hasattr(leaf, "__index__"):
+        found = leaf.__index__()
+    if found is None:
+        raise TypeError(f"new(): invalid data type '{type(leaf).__name__}'")
+    return found
+
+
+def is_nested(value):
+    if sequence(value):
+        return True
+    return getattr(value, "ndim", 0) > 0 and not isinstance(value, str)
+
+
+def flatten(data):
+    """The size and the elements of nested sequences."""
+    size = []
+    level = [data]
+    while level and is_nested(level[0]):
+        n = len(level[0])
+        for at, item in enumerate(level):
+            if not is_nested(item) or len(item) != n:
+                given = f"of length {len(item)}" if is_nested(item) else f"{type(item).__name__}"
+                raise ValueError(f"expected sequence of length {n} at dim {len(size)} (got {given} at position {at})")
+        level = [leaf for item in level for leaf in item]
+        size.append(n)
+    if any(is_nested(leaf) for leaf in level):
+        raise ValueError(f"expected numbers at dim {len(size)} (got a sequence)")
+    kinds = set(map(type, level))
+    if not kinds <= NUMBERS:
+        level = [number_of(leaf) for leaf in level]
+        kinds = set(map(type, level))
+    return size, level, kinds
+
+
+def check_range(leaves, dtype):
+    """Refuses integers that an integer dtype does not hold; unsigned ones take negative numbers modulo their range."""
+    limits = _dtypes.iinfo(dtype)
+    low = limits.min if dtype.is_signed else -limits.max
+    if leaves and (min(leaves) < low or max(leaves) > limits.max):
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+
+
+def from_sequence(data, dtype):
+    size, leaves, kinds = flatten(data)
+    integral = dtype is not None and not dtype.is_floating_point and not dtype.is_complex and dtype is not _dtypes.bool_
+    if complex in kinds:
+        raw = array("d", [part for leaf in leaves for part in (leaf.real, leaf.imag)])
+        made, inferred = _dtypes.complex128, _f.get_default_dtype().to_complex()
+        if dtype is not None and not dtype.is_complex:
+            raise TypeError(f"can't convert complex to {dtype}")
+    elif float in kinds or not kinds:
+        raw = array("d", leaves)
+        made, inferred = _dtypes.float64, _f.get_default_dtype()
+    elif int in kinds:
+        made = inferred = _dtypes.int64
+        if integral:
+            check_range(leaves, dtype)
+        try:
+            raw = array("q", leaves)
+        except OverflowError as error:
+            if dtype is None or integral:
+                raise RuntimeError("Overflow when unpacking long long") from error
+            raw, made = array("d", leaves), _dtypes.float64
+    else:
+        raw = array("b", leaves)
+        made = inferred = _dtypes.bool_
+    address, _ = raw.buffer_info()
+    tensor = _f.from_data(address if leaves else None, size, dtype=made)
+    target = dtype or inferred
+    return tensor if target is made else _f.to(tensor, target)
+
+
+def is_array(data):
+    return hasattr(data, "__array_interface__") or hasattr(data, "__dlpack__") and not isinstance(data, Tensor)
+
+
+def as_dtype(dtype):
+    return None if dtype is None else DTYPES[dtype_code(dtype, "tensor", "dtype")]
+
+
+def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """Makes a tensor from a copy of `data`: a number, nested sequences of numbers, a tensor, or an array of another library.
+
+    The dtype, unless given: bool, int64, the default dtype for floats, its complex counterpart for complex numbers.
+
+    >>> torch.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    if requires_grad or pin_memory:
+        _errors.unsupported(requires_grad, pin_memory)
+    dtype = as_dtype(dtype)
+    if isinstance(data, Tensor):
+        return data.detach().to(dtype=dtype, device=device, copy=True)
+    if is_array(data) and not sequence(data):
+        made = from_array(data).to(dtype=dtype, copy=True)
+    else:
+        made = from_sequence(data, dtype)
+    device = device if device is not None else default_device()
+    return made if device is None else made.to(device=device)
+
+
+def default_device():
+    """The default device; None when it is the CPU, where new data is already."""
+    found = _device.default()
+    return None if found.type == "cpu" else found
+
+
+def from_array(data):
+    if hasattr(data, "__array_interface__"):
+        return _interop.from_interface(data)
+    return _dlpack.from_dlpack(data)
+
+
+def as_tensor(data, dtype=None, device=None):
+    """The data as a tensor, sharing its memory where that is possible."""
+    dtype = as_dtype(dtype)
+    if isinstance(data, Tensor):
+        return data.to(dtype=dtype, device=device)
+    if is_array(data) and not sequence(data) and getattr(data, "ndim", 1):
+        return from_array(data).to(dtype=dtype, device=device)
+    return tensor(data, dtype=dtype, device=device)
+
+
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
+    """The object as a tensor: shared when `copy` is False or, where possible, None; copied when it is True."""
+    if requires_grad:
+        _errors.unsupported(True, False)
+    dtype = as_dtype(dtype)
+    if isinstance(obj, Tensor) or is_array(obj) and not sequence(obj):
+        made = obj.detach() if isinstance(obj, Tensor) else from_array(obj)
+        if copy:
+            return made.to(dtype=dtype, device=device, copy=True)
+        converted = made.to(dtype=dtype, device=device)
+        if copy is False and converted.data_ptr() != made.data_ptr():
+            raise ValueError("asarray(): the conversion to another dtype or device needs a copy, which copy=False forbids")
+        return converted
+    try:
+        view = None if isinstance(obj, (str, list, tuple)) else memoryview(obj)
+    except TypeError:
+        view = None
+    if view is not None:
+        made = frombuffer(obj, dtype=dtype or _f.get_default_dtype())
+        return made.to(device=device, copy=bool(copy))
+    if copy is False:
+        raise ValueError("asarray(): a sequence or number cannot be shared, which copy=False asks for")
+    return tensor(obj, dtype=dtype, device=device)
+
+
+def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """A zero-dim tensor of the number `s`, of the default dtype unless given."""
+    return _f.full((), s, dtype=dtype or _f.get_default_dtype(), layout=layout, device=device, pin_memory=pin_memory, requires_grad=requires_grad)
+
+
+def from_numpy(ndarray):
+    """A tensor that shares the memory of a NumPy array."""
+    if not hasattr(ndarray, "__array_interface__") or isinstance(ndarray, Tensor):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    return _interop.from_interface(ndarray)
+
+
+def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
+    """A one-dim tensor that shares the memory of an object with the buffer protocol.
+
+    `count` elements (-1: all) are taken from byte `offset` on.
+    """
+    if requires_grad:
+        _errors.unsupported(True, False)
+    dtype = as_dtype(dtype)
+    view = _interop.Buffer(buffer)
+    try:
+        if view.nbytes == 0 or count == 0:
+            raise ValueError(f"both buffer length ({view.nbytes}) and count ({count}) must not be 0")
+        if not 0 <= offset < view.nbytes:
+            raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({view.nbytes} bytes) minus 1")
+        left = view.nbytes - offset
+        if count < 0:
+            if left % dtype.itemsize:
+                raise ValueError(f"buffer length ({left} bytes) after offset ({offset} bytes) must be a multiple of element size ({dtype.itemsize})")
+            count = left // dtype.itemsize
+        elif count * dtype.itemsize > left:
+            raise ValueError(
+                f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) "
+                f"must not be greater than actual buffer length ({view.nbytes} bytes)"
+            )
+    except ValueError:
+        view.release()
+        raise
+    return _interop.share(view.address + offset, count * dtype.itemsize, dtype, (count,), None, view, view.readonly)
+
+
+# The legacy constructors, torch.FloatTensor and its like.
+LEGACY = {
+    "Double": _dtypes.float64,
+    "Float": _dtypes.float32,
+    "Half": _dtypes.float16,
+    "BFloat16": _dtypes.bfloat16,
+    "Long": _dtypes.int64,
+    "Int": _dtypes.int32,
+    "Short": _dtypes.int16,
+    "Char": _dtypes.int8,
+    "Byte": _dtypes.uint8,
+    "Bool": _dtypes.bool_,
+    "ComplexDouble": _dtypes.complex128,
+    "ComplexFloat": _dtypes.complex64,
+}
+
+
+def legacy(dtype, args, device=None):
+    """torch.Tensor(2, 3), torch.Tensor([1, 2]), torch.Tensor(storage), torch.Tensor(tensor)."""
+    if all(isinstance(a, int) and not isinstance(a, bool) for a in args):
+        return _f.empty(args or (0,), dtype=dtype, device=device)
+    if len(args) != 1:
+        raise TypeError(f"Tensor(): sizes, or one sequence, tensor or storage, not {', '.join(type(a).__name__ for a in args)}")
+    data = args[0]
+    if isinstance(data, Size):
+        return _f.empty(data, dtype=dtype, device=device)
+    if isinstance(data, (_storage.UntypedStorage, _storage.TypedStorage)):
+        return _f.empty(0, dtype=dtype, device=device).set_(_storage.checked(data, "Tensor", "data"))
+    if isinstance(data, Tensor):
+        if data.dtype is not dtype:
+            raise TypeError(f"expected {dtype} (got {data.dtype})")
+        return data.detach()
+    if not is_nested(data):
+        raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
+    return tensor(data, dtype=dtype, device=device)
+
+
+class Legacy(type):
+    """The class of torch.FloatTensor and its like."""
+
+    def __call__(cls, *args, device=None):
+        return legacy(cls.dtype, args, device)
+
+    def __instancecheck__(cls, value):
+        return isinstance(value, Tensor) and value.dtype is cls.dtype
+
+
+def legacy_class(name):
+    return Legacy(name + "Tensor", (), {"dtype": LEGACY[name], "__module__": "libtensor", "__doc__": f"Makes tensors of dtype {LEGACY[name]}."})
+
+
+def type_name(value):
+    cuda = "cuda." if value.is_cuda else ""
+    return f"torch.{cuda}{next(n for n, d in LEGACY.items() if d is value.dtype)}Tensor"
+
+
+def type_named(name):
+    found = LEGACY.get(name.removeprefix("torch.").removesuffix("Tensor"))
+    if found is None or not name.startswith("torch.") or not name.endswith("Tensor"):
+        raise ValueError(f"invalid type: '{name}'")
+    return found
+
+
+def set_default_dtype(d):
+    """Sets the dtype of float numbers and of factories that are given none; it must be a floating dtype."""
+    _f.set_default_dtype(d)
+
+
+def set_default_tensor_type(t):
+    """Sets the default dtype from a legacy class or its name, such as torch.DoubleTensor."""
+    _f.set_default_dtype(type_named(t) if isinstance(t, str) else t.dtype)
+
+
+def set_default_device(device):
+    """Sets the device of factories that are given none; None is the CPU."""
+    _device.set_default(device)
+
+
+def get_default_device():
+    """The device of factories that are given none."""
+    return _device.default()
+
+
+def is_tensor(obj):
+    return isinstance(obj, Tensor)
+
+
+def is_storage(obj):
+    return isinstance(obj, (_storage.UntypedStorage, _storage.TypedStorage))
+
+
+def numel(input):
+    """The number of elements of a tensor."""
+    if not isinstance(input, Tensor):
+        raise _errors.wrong_type("numel", "input", "Tensor", input)
+    return input.numel()
+
+
+def is_floating_point(input):
+    return input.dtype.is_floating_point
+
+
+def is_complex(input):
+    return input.dtype.is_complex
+
+
+def broadcast_shapes(*shapes):
+    """The shape that tensors of the given shapes broadcast to."""
+    metas = [_f.empty(s, device="meta") for s in shapes]
+    return Size(_f.broadcast_tensors(*metas)[0].shape if metas else ())
+
+
+from . import _device, _dlpack, _interop, _storage  # noqa: E402  they take the functions above
+from ._size import Size  # noqa: E402

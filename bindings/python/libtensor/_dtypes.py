@@ -1,0 +1,178 @@
+"""dtype, layout and memory_format objects, finfo and iinfo."""
+
+
+class dtype:
+    """The type of a tensor's elements, such as torch.float32."""
+
+    __slots__ = ("code", "name", "itemsize", "is_floating_point", "is_complex", "is_signed", "numpy_name", "bits")
+
+    def __init__(self, code, name, itemsize, kind, numpy_name=None):
+        self.code = code
+        self.name = name
+        self.itemsize = itemsize
+        self.bits = itemsize * 8
+        self.is_floating_point = kind == "f"
+        self.is_complex = kind == "c"
+        self.is_signed = kind in "fic"
+        self.numpy_name = numpy_name or name
+
+    def to_real(self):
+        return REAL.get(self, self)
+
+    def to_complex(self):
+        for complex_, real in REAL.items():
+            if real is self:
+                return complex_
+        if self.is_complex:
+            return self
+        raise RuntimeError(f"{self} has no complex counterpart")
+
+    def __repr__(self):
+        return "torch." + self.name
+
+    def __reduce__(self):
+        return named, (self.name,)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+class Named:
+    """A layout or memory format: a number with a name."""
+
+    __slots__ = ("code", "name")
+
+    def __init__(self, code, name):
+        self.code = code
+        self.name = name
+
+    def __repr__(self):
+        return "torch." + self.name
+
+    def __reduce__(self):
+        return named, (self.name,)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+class layout(Named):
+    """How a tensor's elements are laid out: torch.strided, ..."""
+
+    __slots__ = ()
+
+
+class memory_format(Named):
+    """The order of a tensor's dimensions in memory: torch.contiguous_format, ..."""
+
+    __slots__ = ()
+
+
+bool_ = dtype(0, "bool", 1, "b")
+uint8 = dtype(1, "uint8", 1, "u")
+int8 = dtype(2, "int8", 1, "i")
+int16 = dtype(3, "int16", 2, "i")
+int32 = dtype(4, "int32", 4, "i")
+int64 = dtype(5, "int64", 8, "i")
+float16 = dtype(6, "float16", 2, "f")
+bfloat16 = dtype(7, "bfloat16", 2, "f")
+float32 = dtype(8, "float32", 4, "f")
+float64 = dtype(9, "float64", 8, "f")
+complex64 = dtype(10, "complex64", 8, "c")
+complex128 = dtype(11, "complex128", 16, "c")
+complex32 = dtype(12, "complex32", 4, "c")
+bcomplex32 = dtype(13, "bcomplex32", 4, "c")
+
+DTYPES = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128, complex32, bcomplex32)
+REAL = {complex32: float16, complex64: float32, complex128: float64, bcomplex32: bfloat16}
+PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+strided = layout(0, "strided")
+sparse_coo = layout(1, "sparse_coo")
+sparse_csr = layout(2, "sparse_csr")
+sparse_csc = layout(3, "sparse_csc")
+sparse_bsr = layout(4, "sparse_bsr")
+sparse_bsc = layout(5, "sparse_bsc")
+LAYOUTS = (strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)
+
+contiguous_format = memory_format(0, "contiguous_format")
+preserve_format = memory_format(1, "preserve_format")
+channels_last = memory_format(2, "channels_last")
+channels_last_3d = memory_format(3, "channels_last_3d")
+FORMATS = (contiguous_format, preserve_format, channels_last, channels_last_3d)
+
+NAMES = {x.name: x for x in DTYPES + LAYOUTS + FORMATS}
+NAMES |= {"half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64}
+NAMES |= {"cfloat": complex64, "cdouble": complex128, "chalf": complex32}
+
+
+def named(name):
+    """The dtype, layout or memory format of a name."""
+    return NAMES[name]
+
+
+# eps, smallest normal, largest, decimal digits: the IEEE 754 formats and bfloat16.
+FLOATS = {
+    float16: (2.0**-10, 2.0**-14, 65504.0, 3),
+    bfloat16: (2.0**-7, 2.0**-126, (2 - 2.0**-7) * 2.0**127, 2),
+    float32: (2.0**-23, 2.0**-126, (2 - 2.0**-23) * 2.0**127, 6),
+    float64: (2.0**-52, 2.0**-1022, (2 - 2.0**-52) * 2.0**1023, 15),
+}
+
+
+class finfo:
+    """Numerical properties of a floating point dtype, the default dtype unless given."""
+
+    def __init__(self, type=None):
+        if type is None:
+            from .gen_functions import get_default_dtype
+
+            type = get_default_dtype()
+        if not isinstance(type, dtype) or not (type.is_floating_point or type.is_complex):
+            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{type}'")
+        self._dtype = type.to_real()
+        self.eps, self.tiny, self.max, digits = FLOATS[self._dtype]
+        self.smallest_normal = self.tiny
+        self.min = -self.max
+        self.bits = self._dtype.bits
+        self.resolution = float(f"1e-{digits}")
+        self.dtype = self._dtype.name
+
+    def __eq__(self, other):
+        return isinstance(other, finfo) and self._dtype is other._dtype
+
+    def __hash__(self):
+        return hash((finfo, self._dtype))
+
+    def __repr__(self):
+        numbers = {"resolution": self.resolution, "min": self.min, "max": self.max, "eps": self.eps}
+        numbers |= {"smallest_normal": self.smallest_normal, "tiny": self.tiny}
+        return "finfo(" + ", ".join(f"{k}={v:g}" for k, v in numbers.items()) + f", dtype={self.dtype})"
+
+
+class iinfo:
+    """Numerical properties of an integer dtype."""
+
+    def __init__(self, type):
+        if not isinstance(type, dtype) or type.is_floating_point or type.is_complex or type is bool_:
+            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type}'")
+        self._dtype = type
+        self.bits = type.bits
+        self.min = -(2 ** (self.bits - 1)) if type.is_signed else 0
+        self.max = 2 ** (self.bits - type.is_signed) - 1
+        self.dtype = type.name
+
+    def __eq__(self, other):
+        return isinstance(other, iinfo) and self._dtype is other._dtype
+
+    def __hash__(self):
+        return hash((iinfo, self._dtype))
+
+    def __repr__(self):
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

@@ -1,0 +1,37 @@
+"""Turns a tensor_status into the exception that PyTorch raises."""
+
+from ._library import last_error
+
+KINDS = {
+    1: RuntimeError,
+    2: ValueError,
+    3: TypeError,
+    4: IndexError,
+    5: NotImplementedError,
+    6: MemoryError,
+    7: RuntimeError,  # handle
+    8: RuntimeError,  # forked child
+    9: RuntimeError,  # internal
+    10: OSError,
+}
+
+
+def failure(status):
+    """The exception for a failed call of this thread."""
+    return KINDS.get(status, RuntimeError)(last_error().decode("utf-8", "replace"))
+
+
+def wrong_type(function, argument, wanted, value):
+    return TypeError(f"{function}(): argument '{argument}' must be {wanted}, not {type(value).__name__}")
+
+
+def no_overload(function, signatures, args, kwargs):
+    given = [type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()]
+    forms = "".join(f"\n * {s}" for s in signatures)
+    return TypeError(f"{function}() received an invalid combination of arguments - got ({', '.join(given)}), but expected one of:{forms}")
+
+
+def unsupported(requires_grad, pin_memory):
+    if requires_grad:
+        raise NotImplementedError("requires_grad=True: automatic differentiation is not available in this version")
+    raise NotImplementedError("pin_memory=True: pinned memory is not available in this version")

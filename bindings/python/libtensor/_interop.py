@@ -1,0 +1,222 @@
+"""Memory shared with other libraries: NumPy's array interface and Python's buffer protocol."""
+
+import ctypes
+import sys
+from ctypes import c_int, c_ssize_t, c_void_p, py_object
+from struct import iter_unpack
+
+from . import _dtypes
+from . import gen_functions as _f
+
+TYPES = {
+    _dtypes.bool_: ("|b1", "?"),
+    _dtypes.uint8: ("|u1", "B"),
+    _dtypes.int8: ("|i1", "b"),
+    _dtypes.int16: ("<i2", "h"),
+    _dtypes.int32: ("<i4", "i"),
+    _dtypes.int64: ("<i8", "q"),
+    _dtypes.float16: ("<f2", "e"),
+    _dtypes.float32: ("<f4", "f"),
+    _dtypes.float64: ("<f8", "d"),
+    _dtypes.complex64: ("<c8", "Zf"),
+    _dtypes.complex128: ("<c16", "Zd"),
+}
+FROM_TYPESTR = {text: dtype for dtype, (text, _) in TYPES.items()}
+
+# Owners of memory that tensors share, by the context that is passed to C, until the last such tensor is freed.
+owners = {}
+contexts = iter(range(1, sys.maxsize))
+
+
+@ctypes.CFUNCTYPE(None, c_void_p)
+def release(context, take=owners.pop):
+    owner = take(context, None)
+    if isinstance(owner, Buffer):
+        owner.release()
+
+
+def share(address, nbytes, dtype, size, stride, owner, read_only):
+    """A tensor over the memory of `owner`."""
+    context = next(contexts)
+    owners[context] = owner
+    try:
+        return _f.from_blob(address or None, nbytes, dtype, size, stride, ctypes.cast(release, c_void_p).value, context, read_only)
+    except BaseException:
+        release(context)
+        raise
+
+
+class PyBuffer(ctypes.Structure):
+    """Py_buffer of Python's C interface."""
+
+    _fields_ = [
+        ("buf", c_void_p),
+        ("obj", c_void_p),
+        ("len", c_ssize_t),
+        ("itemsize", c_ssize_t),
+        ("readonly", c_int),
+        ("ndim", c_int),
+        ("format", c_void_p),
+        ("shape", c_void_p),
+        ("strides", c_void_p),
+        ("suboffsets", c_void_p),
+        ("internal", c_void_p),
+    ]
+
+
+get_buffer = ctypes.pythonapi.PyObject_GetBuffer
+get_buffer.argtypes = [py_object, c_void_p, c_int]
+release_buffer = ctypes.pythonapi.PyBuffer_Release
+release_buffer.argtypes = [c_void_p]
+release_buffer.restype = None
+
+
+class Buffer:
+    """The memory of an object with the buffer protocol, held until release()."""
+
+    def __init__(self, obj):
+        self.view = PyBuffer()
+        try:
+            get_buffer(obj, ctypes.addressof(self.view), 1)  # PyBUF_WRITABLE
+        except BufferError:
+            get_buffer(obj, ctypes.addressof(self.view), 0)  # PyBUF_SIMPLE
+        self.address, self.nbytes, self.readonly = self.view.buf, self.view.len, bool(self.view.readonly)
+
+    def release(self):
+        release_buffer(ctypes.addressof(self.view))
+
+
+def from_interface(data):
+    """A tensor over the memory that __array_interface__ tells of."""
+    interface = data.__array_interface__
+    text = interface["typestr"]
+    dtype = FROM_TYPESTR.get(text)
+    if dtype is None:
+        if text[0] == ">":
+            raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.")
+        raise TypeError(f"can't convert an array of type '{text}'. The only supported types are: {', '.join(d.name for d in TYPES)}.")
+    size, stride = interface["shape"], interface.get("strides")
+    address, read_only = interface["data"]
+    if stride is not None:
+        if any(s < 0 for s in stride):
+            raise ValueError(
+                "At least one of the strides in the given numpy array is negative, and tensors with negative strides are not "
+                "currently supported. (You can probably work around this by making a copy of your array with array.copy().)"
+            )
+        if any(s % dtype.itemsize for s in stride):
+            raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.")
+        span = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + dtype.itemsize
+        stride = tuple(s // dtype.itemsize for s in stride)
+    else:
+        span = dtype.itemsize
+        for n in size:
+            span *= n
+    return share(address, 0 if 0 in size else span, dtype, size, stride, data, read_only)
+
+
+def reachable(tensor, what):
+    """Refuses tensors whose memory other libraries cannot read."""
+    if tensor.layout is not _dtypes.strided:
+        raise TypeError(f"can't convert {tensor.layout} layout tensor to {what}. Use Tensor.to_dense() first.")
+    if tensor.device.type != "cpu":
+        raise TypeError(f"can't convert {tensor.device} device type tensor to {what}. Use Tensor.cpu() to copy the tensor to host memory first.")
+    if tensor.dtype not in TYPES:
+        raise TypeError(f"Got unsupported ScalarType {tensor.dtype.name}; convert the tensor to another dtype for {what} first")
+
+
+def array_interface(tensor):
+    try:
+        reachable(tensor, "numpy")
+    except TypeError as error:
+        raise AttributeError(str(error)) from None
+    item = tensor.itemsize
+    return {
+        "shape": tuple(tensor.shape),
+        "strides": tuple(s * item for s in tensor.stride()),
+        "typestr": TYPES[tensor.dtype][0],
+        "data": (tensor.data_ptr(), _f.is_read_only(tensor)),
+        "version": 3,
+    }
+
+
+class View:
+    """What NumPy keeps as the owner of a tensor's memory."""
+
+    __slots__ = ("tensor", "__array_interface__")
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+        self.__array_interface__ = array_interface(tensor)
+
+
+def to_numpy(tensor, force):
+    import numpy
+
+    if force:
+        tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
+    reachable(tensor, "numpy")
+    if not tensor.numel():
+        return numpy.empty(tuple(tensor.shape), TYPES[tensor.dtype][0])
+    return numpy.asarray(View(tensor))
+
+
+def array(tensor, dtype, copy):
+    found = to_numpy(tensor, False)
+    if dtype is not None and found.dtype != dtype:
+        if copy is False:
+            raise ValueError("a conversion to another dtype needs a copy, which copy=False forbids")
+        return found.astype(dtype)
+    return found.copy() if copy else found
+
+
+def contents(tensor):
+    """A contiguous tensor on the CPU, and the address of its elements."""
+    tensor = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
+    return tensor, tensor.data_ptr()
+
+
+def raw_bytes(tensor):
+    """The elements' bytes in row-major order."""
+    kept, address = contents(tensor)
+    return ctypes.string_at(address, kept.nbytes) if kept.numel() else b""
+
+
+def nest(items, sizes):
+    """A flat list as lists within lists."""
+    for n in reversed(sizes[1:]):
+        items = [items[i : i + n] for i in range(0, len(items), n)] if n else []
+    return items
+
+
+def numbers(tensor):
+    """The elements as a flat list of Python numbers."""
+    if tensor.is_complex():
+        flat = numbers(_f.view_as_real(tensor.to(_dtypes.complex128)))
+        return list(map(complex, flat[::2], flat[1::2]))
+    if tensor.dtype in (_dtypes.float16, _dtypes.bfloat16):
+        tensor = tensor.to(_dtypes.float32)
+    return [x for (x,) in iter_unpack(TYPES[tensor.dtype][1], raw_bytes(tensor))]
+
+
+def tolist(tensor):
+    sizes = tensor.shape
+    if not sizes:
+        return tensor.item()
+    if 0 in sizes:
+        first = sizes.index(0)
+        return nest([[] for _ in range(sizes[:first].numel())], sizes[:first]) if first else []
+    return nest(numbers(tensor), sizes)
+
+
+def buffer(tensor, flags):
+    """The memoryview that Python 3.12's buffer protocol asks for."""
+    reachable(tensor, "a buffer")
+    if tensor.is_complex() or not tensor.is_contiguous():
+        raise BufferError("only contiguous tensors of real numbers export a buffer")
+    kept = (ctypes.c_char * tensor.nbytes).from_address(tensor.data_ptr()) if tensor.numel() else b""
+    if kept:
+        kept._owner = tensor
+    view = memoryview(kept).cast("B")
+    if _f.is_read_only(tensor):
+        view = view.toreadonly()
+    return view.cast(TYPES[tensor.dtype][1], tuple(tensor.shape)) if tensor.numel() and tensor.dim() else view.cast(TYPES[tensor.dtype][1])

@@ -1,0 +1,118 @@
+"""Finds and loads libtensor.so, and declares the C types of tensor.h."""
+
+import ctypes
+import os
+from ctypes import c_bool, c_char_p, c_double, c_int32, c_int64, c_void_p
+
+VERSION = (0, 1, 0)
+ABSENT = -(2**63)  # TENSOR_NONE
+
+
+class Complex(ctypes.Structure):
+    _fields_ = [("re", c_double), ("im", c_double)]
+
+
+class ScalarValue(ctypes.Union):
+    _fields_ = [("i", c_int64), ("f", Complex)]
+
+
+class Scalar(ctypes.Structure):
+    """tensor_scalar: a number that keeps its kind."""
+
+    _fields_ = [("kind", c_int32), ("value", ScalarValue)]
+
+    def number(self):
+        if self.kind == 1:
+            return bool(self.value.i)
+        if self.kind == 2:
+            return self.value.i
+        if self.kind == 3:
+            return self.value.f.re
+        return complex(self.value.f.re, self.value.f.im) if self.kind == 4 else None
+
+    def __repr__(self):
+        return repr(self.number())
+
+
+class Device(ctypes.Structure):
+    """tensor_device."""
+
+    _fields_ = [("type", c_int32), ("index", c_int32)]
+
+
+class Cell(ctypes.Union):
+    """Where a C function puts a result."""
+
+    _fields_ = [("p", c_void_p), ("i", c_int64), ("b", c_bool), ("f", c_double), ("e", c_int32), ("s", Scalar), ("d", Device)]
+
+    def __init__(self):
+        self.address = ctypes.addressof(self)
+
+
+# Cells that no call uses. A call takes one for itself alone, so that neither another thread nor a signal handler or a
+# finalizer that runs in between can write to it.
+cells = [Cell() for _ in range(16)]
+
+
+def candidates():
+    """The places where the library is looked for, the first that exists wins."""
+    chosen = os.environ.get("LIBTENSOR_LIBRARY")
+    if chosen:
+        return [chosen]
+    here = os.path.dirname(os.path.abspath(__file__))
+    up = os.path.dirname
+    return [os.path.join(here, "lib", "libtensor.so"), os.path.join(up(up(up(here))), "build", "libtensor.so")]
+
+
+def load():
+    paths = candidates()
+    problems = []
+    for path in paths:
+        if not os.path.exists(path):
+            problems.append(f"{path}: no such file")
+            continue
+        try:
+            found = ctypes.CDLL(path)
+        except OSError as error:
+            problems.append(f"{path}: {error}")
+            continue
+        number = found.tensor_version()
+        if number // 100 != VERSION[0] * 100 + VERSION[1]:
+            text = ".".join(str(number // 100**i % 100) for i in (2, 1, 0))
+            problems.append(f"{path}: version {text}, this package needs {VERSION[0]}.{VERSION[1]}")
+            continue
+        return found, ctypes.PyDLL(path), path
+    raise ImportError(
+        "libtensor.so could not be loaded; set LIBTENSOR_LIBRARY to its path, or reinstall the package. Tried:\n  " + "\n  ".join(problems)
+    )
+
+
+# `plain` holds the GIL during a call: for getters of a few nanoseconds.
+library, plain, path = load()
+
+
+def bind(name, *argtypes):
+    """A C function that returns a tensor_status."""
+    try:
+        function = getattr(library, name)
+    except AttributeError:
+        raise ImportError(f"{path} has no function {name}: it is of another build than this package") from None
+    function.argtypes = argtypes
+    return function
+
+
+def getter(name, result, *argtypes):
+    """A C function that returns its result and does not block."""
+    function = getattr(plain, name)
+    function.argtypes = argtypes
+    function.restype = result
+    return function
+
+
+free = bind("tensor_free", c_void_p)
+storage_free = bind("tensor_storage_free", c_void_p)
+generator_free = bind("tensor_generator_free", c_void_p)
+list_free = bind("tensor_list_free", c_void_p, c_int64)
+string_free = getter("tensor_string_free", None, c_void_p)
+last_error = getter("tensor_last_error", c_char_p)
+live_handles = getter("tensor_live_handles", c_int64)

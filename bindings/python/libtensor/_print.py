@@ -1,0 +1,35 @@
+"""Printed forms."""
+
+import math
+
+from ._tensor import Tensor
+from .gen_functions import to_string
+
+OPTIONS = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
+PROFILES = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": 2**62, "edgeitems": 3, "linewidth": 80},
+}
+options = dict(OPTIONS)
+
+
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    """Sets how tensors are printed; `profile` is default, short or full."""
+    if profile is not None:
+        if profile not in PROFILES:
+            raise ValueError(f"set_printoptions(): profile '{profile}' is not one of {', '.join(PROFILES)}")
+        options.update(PROFILES[profile])
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    for name, value in given.items():
+        if value is not None:
+            options[name] = 2**62 if value == math.inf else value
+    options["sci_mode"] = sci_mode
+
+
+def get_printoptions():
+    return dict(options)
+
+
+def show(tensor: Tensor):
+    return to_string(tensor, **options)

@@ -1,0 +1,101 @@
+"""Generators and the functions of the default one."""
+
+from . import gen_functions as _f
+from ._device import device as _device
+from ._errors import wrong_type
+from ._library import generator_free
+
+
+class Generator:
+    """A stream of random numbers."""
+
+    __slots__ = ("_h", "__weakref__")
+
+    def __new__(cls, device="cpu"):
+        self = _f.generator_new(device=device)
+        return self
+
+    @classmethod
+    def _wrap(cls, handle):
+        self = object.__new__(cls)
+        self._h = handle
+        return self
+
+    def __del__(self, free=generator_free):
+        free(self._h)
+
+    @property
+    def device(self):
+        return _device("cpu")
+
+    def manual_seed(self, seed):
+        """Restarts from `seed`; returns the generator."""
+        _f.generator_manual_seed(self, seed_number(seed))
+        return self
+
+    def seed(self):
+        """Restarts from a seed of the operating system's, and returns it."""
+        return _f.generator_seed(self) & (2**64 - 1)
+
+    def initial_seed(self):
+        return _f.generator_initial_seed(self) & (2**64 - 1)
+
+    def get_state(self):
+        return _f.generator_get_state(self)
+
+    def set_state(self, state):
+        _f.generator_set_state(self, state)
+        return self
+
+    def clone_state(self):
+        return Generator().set_state(self.get_state())
+
+    def __reduce__(self):
+        return restore, (self.initial_seed(), self.get_state())
+
+
+def restore(seed, state):
+    return Generator().manual_seed(seed).set_state(state)
+
+
+def checked(value, function, argument):
+    if isinstance(value, Generator):
+        return value
+    raise wrong_type(function, argument, "torch.Generator", value)
+
+
+def seed_number(seed):
+    seed = int(seed)
+    if not -(2**63) <= seed < 2**64:
+        raise RuntimeError(f"manual_seed(): seed {seed} does not fit into 64 bits")
+    return seed - 2**64 if seed >= 2**63 else seed
+
+
+def default():
+    return _f.default_generator()
+
+
+def manual_seed(seed):
+    """Restarts the default generator from `seed`, and returns it."""
+    return default().manual_seed(seed)
+
+
+def seed():
+    """Restarts the default generator from a seed of the operating system's, and returns it."""
+    return default().seed()
+
+
+def initial_seed():
+    """The seed that the default generator last started from."""
+    return default().initial_seed()
+
+
+def get_rng_state():
+    """The default generator's state, a uint8 tensor."""
+    return default().get_state()
+
+
+def set_rng_state(new_state):
+    """Continues from a state of get_rng_state."""
+    default().set_state(new_state)
+

@@ -1,0 +1,56 @@
+"""Turns what C returns into Python objects."""
+
+import ctypes
+from ctypes import c_void_p
+
+from ._library import list_free, string_free
+from ._tensor import Tensor
+
+new = object.__new__
+
+
+def wrap(handle):
+    """The Tensor that owns a handle."""
+    tensor = new(Tensor)
+    tensor._h = handle
+    return tensor
+
+
+def wrap_list(array, count):
+    """The Tensors of a list result, as a tuple."""
+    handles = (c_void_p * count).from_address(array)[:]
+    list_free(array, 0)
+    return tuple(map(wrap, handles))
+
+
+def string(address):
+    """The text of a string result."""
+    text = ctypes.string_at(address).decode()
+    string_free(address)
+    return text
+
+
+def result_type(name, fields):
+    """The tuple type of a function with several results, as in torch.return_types."""
+
+    def show(self):
+        return f"torch.return_types.{name}(\n" + ",\n".join(f"{f}={v!r}" for f, v in zip(fields, self, strict=True)) + ")"
+
+    def reduce(self):
+        return rebuild, (name, fields, tuple(self))
+
+    body = {"__slots__": (), "__repr__": show, "__reduce__": reduce, "_fields": fields, "__match_args__": fields}
+    body |= {"n_fields": len(fields), "n_sequence_fields": len(fields), "__module__": "libtensor.return_types"}
+    for i, field in enumerate(fields):
+        body[field] = property(lambda self, i=i: self[i])
+    kind = type(name, (tuple,), body)
+    types.setdefault(name, kind)
+    return kind
+
+
+# The result types by name, which libtensor.return_types offers.
+types = {}
+
+
+def rebuild(name, fields, values):
+    return result_type(name, fields)(values) if name not in types else types[name](values)

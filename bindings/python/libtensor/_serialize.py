@@ -1,0 +1,56 @@
+"""Pickling and copying."""
+
+from . import gen_functions as _f
+from ._errors import wrong_type
+from ._interop import raw_bytes
+from ._tensor import Tensor
+
+
+def packed(tensor):
+    """The tensor's sizes and strides when its elements fill their storage; otherwise those of a compact copy."""
+    if tensor.untyped_storage().nbytes() == tensor.nbytes:
+        return tensor.stride()
+    return None
+
+
+def flat(tensor):
+    """All elements of a tensor that fills its storage, in the storage's order."""
+    return _f.as_strided(tensor, (tensor.numel(),), (1,), 0)
+
+
+def reduce(tensor):
+    if tensor.is_meta:
+        return rebuild_meta, (tuple(tensor.shape), tensor.stride(), tensor.dtype)
+    stride = packed(tensor)
+    data = raw_bytes(tensor if stride is None else flat(tensor))
+    return rebuild, (data, tuple(tensor.shape), stride, tensor.dtype, str(tensor.device))
+
+
+def rebuild(data, size, stride, dtype, device):
+    """The tensor of a pickle."""
+    n = len(data) // dtype.itemsize
+    made = _f.from_data(data if n else None, (n,), dtype=dtype)
+    made = made.reshape(size) if stride is None or not n else _f.as_strided(made, size, stride, 0)
+    return made if device == "cpu" else made.to(device)
+
+
+def rebuild_meta(size, stride, dtype):
+    return _f.empty_strided(size, stride, dtype=dtype, device="meta")
+
+
+def deepcopy(tensor, memo):
+    """A copy; tensors that share a storage share its copy."""
+    if not isinstance(tensor, Tensor):
+        raise wrong_type("deepcopy", "tensor", "Tensor", tensor)
+    if id(tensor) in memo:
+        return memo[id(tensor)]
+    if tensor.is_meta:
+        made = rebuild_meta(tensor.shape, tensor.stride(), tensor.dtype)
+    else:
+        key = "libtensor storage", tensor.untyped_storage().data_ptr() or id(tensor)
+        if key not in memo:
+            memo[key] = tensor.untyped_storage().clone()
+        made = _f.empty(0, dtype=tensor.dtype, device=tensor.device)
+        made = made.set_(memo[key], tensor.storage_offset(), tensor.shape, tensor.stride())
+    memo[id(tensor)] = made
+    return made

@@ -1,0 +1,260 @@
+"""torch.Tensor: what is not generated from the schema."""
+
+import ctypes
+from ctypes import c_int32, c_int64, c_void_p
+
+from . import _device, _dtypes
+from ._library import Device, free, getter
+from ._size import Size
+
+c_dim = getter("tensor_dim", c_int64, c_void_p)
+c_numel = getter("tensor_numel", c_int64, c_void_p)
+c_offset = getter("tensor_storage_offset", c_int64, c_void_p)
+c_sizes = getter("tensor_sizes", c_void_p, c_void_p)
+c_strides = getter("tensor_strides", c_void_p, c_void_p)
+c_dtype = getter("tensor_get_dtype", c_int32, c_void_p)
+c_device = getter("tensor_get_device", Device, c_void_p)
+c_layout = getter("tensor_get_layout", c_int32, c_void_p)
+
+arrays = [c_int64 * n for n in range(65)]
+DTYPES = _dtypes.DTYPES
+make_size = tuple.__new__
+
+
+def wrapped_dim(dim, n, what):
+    at = dim.__index__()
+    if not -max(n, 1) <= at < max(n, 1) or not n:
+        raise IndexError(f"{what}: dimension {at} is out of range for a tensor of {n} dimensions")
+    return at % n
+
+
+class Tensor:
+    """A multi-dimensional array of elements of one dtype. `Tensor(2, 3)` and `Tensor([1, 2])` make one of the default dtype."""
+
+    __slots__ = ("_h", "__weakref__", "__dict__")
+    __array_priority__ = 1000
+
+    def __new__(cls, *args, device=None):
+        made = _create.legacy(_f.get_default_dtype(), args, device)
+        if cls is not Tensor:
+            made.__class__ = cls
+        return made
+
+    def __del__(self, free=free):
+        free(self._h)
+
+    @property
+    def shape(self):
+        n = c_dim(self._h)
+        return make_size(Size, arrays[n].from_address(c_sizes(self._h)))
+
+    def size(self, dim=None):
+        """The sizes, or the size of dimension `dim`."""
+        return self.shape if dim is None else self.shape[wrapped_dim(dim, c_dim(self._h), "size()")]
+
+    def stride(self, dim=None):
+        """The strides in elements, or the stride of dimension `dim`."""
+        n = c_dim(self._h)
+        strides = tuple(arrays[n].from_address(c_strides(self._h)))
+        return strides if dim is None else strides[wrapped_dim(dim, n, "stride()")]
+
+    def dim(self):
+        """The number of dimensions."""
+        return c_dim(self._h)
+
+    ndimension = dim
+    ndim = property(dim)
+
+    def numel(self):
+        """The number of elements."""
+        return c_numel(self._h)
+
+    nelement = numel
+
+    def storage_offset(self):
+        """Where the first element lies in the storage, in elements."""
+        return c_offset(self._h)
+
+    def element_size(self):
+        """The bytes of one element."""
+        return DTYPES[c_dtype(self._h)].itemsize
+
+    itemsize = property(element_size)
+
+    @property
+    def nbytes(self):
+        return c_numel(self._h) * self.itemsize
+
+    @property
+    def dtype(self):
+        return DTYPES[c_dtype(self._h)]
+
+    @property
+    def device(self):
+        return _device.of(c_device(self._h))
+
+    @property
+    def layout(self):
+        return _dtypes.LAYOUTS[c_layout(self._h)]
+
+    def get_device(self):
+        """The index of the device; -1 for the CPU."""
+        index = self.device.index
+        return -1 if index is None else index
+
+    def is_floating_point(self):
+        return self.dtype.is_floating_point
+
+    def is_complex(self):
+        return self.dtype.is_complex
+
+    def is_signed(self):
+        return self.dtype.is_signed
+
+    def is_pinned(self, device=None):
+        return False
+
+    def is_shared(self):
+        return False
+
+    is_cpu = property(lambda self: self.device.type == "cpu")
+    is_cuda = property(lambda self: self.device.type == "cuda")
+    is_meta = property(lambda self: self.device.type == "meta")
+    is_sparse = property(lambda self: self.layout is _dtypes.sparse_coo)
+    is_sparse_csr = property(lambda self: self.layout is _dtypes.sparse_csr)
+    is_quantized = is_mkldnn = is_nested = requires_grad = retains_grad = False
+    is_leaf = True
+    grad = grad_fn = names = None
+    output_nr = 0
+
+    def requires_grad_(self, requires_grad=True):
+        if requires_grad:
+            _errors.unsupported(True, False)
+        return self
+
+    T = property(lambda self: _f.T(self))
+    H = property(lambda self: _f.H(self))
+    mT = property(lambda self: _f.mT(self))
+    mH = property(lambda self: _f.mH(self))
+    real = property(lambda self: _f.real(self), lambda self, value: _f.real(self).copy_(_create.as_tensor(value)))
+    imag = property(lambda self: _f.imag(self), lambda self, value: _f.imag(self).copy_(_create.as_tensor(value)))
+
+    @property
+    def data(self):
+        return _f.detach(self)
+
+    @data.setter
+    def data(self, value):
+        _f.set_(self, value)
+
+    def storage(self):
+        """The storage as elements of the tensor's dtype."""
+        return _storage.TypedStorage(wrap_storage=_f.untyped_storage(self), dtype=self.dtype)
+
+    typed_storage = storage
+
+    def type(self, dtype=None, non_blocking=False):
+        """The legacy name of the type, or the tensor converted to `dtype` (a dtype, or such a name)."""
+        if dtype is None:
+            return _create.type_name(self)
+        if isinstance(dtype, str):
+            dtype = _create.type_named(dtype)
+        return self.to(getattr(dtype, "dtype", dtype))
+
+    def tolist(self):
+        """The elements as nested lists of Python numbers."""
+        return _interop.tolist(self)
+
+    def numpy(self, *, force=False):
+        """The tensor as a NumPy array that shares its memory."""
+        return _interop.to_numpy(self, force)
+
+    def __array__(self, dtype=None, copy=None):
+        return _interop.array(self, dtype, copy)
+
+    @property
+    def __array_interface__(self):
+        return _interop.array_interface(self)
+
+    def __buffer__(self, flags):
+        return _interop.buffer(self, flags)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        return _dlpack.export(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self):
+        return _dlpack.device(self)
+
+    def __reduce_ex__(self, protocol):
+        return _serialize.reduce(self)
+
+    def __copy__(self):
+        return _f.detach(self)
+
+    def __deepcopy__(self, memo):
+        return _serialize.deepcopy(self, memo)
+
+    def __repr__(self, *, tensor_contents=None):
+        return _print.show(self)
+
+    def __format__(self, spec):
+        return format(self.item(), spec) if not self.dim() and spec else object.__format__(str(self), spec)
+
+    def __len__(self):
+        n = c_dim(self._h)
+        if not n:
+            raise TypeError("len() of a 0-d tensor")
+        return c_int64.from_address(c_sizes(self._h)).value
+
+    def __iter__(self):
+        if not c_dim(self._h):
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(_f.unbind(self))
+
+    def __contains__(self, value):
+        if isinstance(value, (Tensor, bool, int, float, complex)):
+            return (self == value).any().item()
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}")
+
+    def __bool__(self):
+        n = c_numel(self._h)
+        if n != 1:
+            several = "more than one value" if n else "no values"
+            raise RuntimeError(f"Boolean value of Tensor with {several} is ambiguous")
+        return bool(self.item())
+
+    def __index__(self):
+        if c_numel(self._h) != 1 or self.is_floating_point() or self.is_complex():
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __int__(self):
+        return int(self.item())
+
+    def __float__(self):
+        return float(self.item())
+
+    def __complex__(self):
+        return complex(self.item())
+
+    def __hash__(self):
+        return id(self)
+
+    def __getitem__(self, key):
+        return _f.index_get(self, key)
+
+    def __setitem__(self, key, value):
+        if isinstance(value, Tensor):
+            _f.index_set_(self, key, value)
+        elif _match.is_number(value):
+            _f.index_set_scalar_(self, key, value)
+        else:
+            _f.index_set_(self, key, _create.tensor(value, dtype=self.dtype, device=self.device))
+
+    def __dir__(self):
+        return sorted(set(object.__dir__(self)))
+
+
+# The generated functions take the class above.
+from . import gen_functions as _f  # noqa: E402, I001
+from . import _create, _dlpack, _errors, _interop, _match, _print, _serialize, _storage  # noqa: E402

@@ -1,0 +1,13 @@
+"""The tuple types of functions with several results, such as torch.return_types.topk."""
+
+from ._results import types
+
+
+def __getattr__(name):
+    if name in types:
+        return types[name]
+    raise AttributeError(f"module 'libtensor.return_types' has no attribute '{name}'")
+
+
+def __dir__():
+    return sorted(types)

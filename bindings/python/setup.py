@@ -1,0 +1,43 @@
+"""Builds a wheel that carries libtensor.so, which `make` builds when it is not there."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+from wheel.bdist_wheel import bdist_wheel
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / "build"
+
+
+class BuildWithLibrary(build_py):
+    """Copies the shared libraries, and the licence of the bundled one, to libtensor/lib."""
+
+    def run(self):
+        super().run()
+        chosen = os.environ.get("LIBTENSOR_LIBRARY")
+        library = Path(chosen) if chosen else BUILD / "libtensor.so"
+        if not library.exists():
+            subprocess.run(["make", "-C", str(ROOT), "build/libtensor.so"], check=True)
+        folder = Path(self.build_lib) / "libtensor" / "lib"
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(library, folder / "libtensor.so")
+        for extra in (BUILD / "openblas").glob("*"):
+            shutil.copy2(extra, folder / extra.name)
+
+
+class PlatformWheel(bdist_wheel):
+    """Any Python 3 on one platform: there is no compiled Python code."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        self.root_is_pure = False
+
+    def get_tag(self):
+        return "py3", "none", super().get_tag()[2]
+
+
+setup(cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel})

@@ -1,0 +1,111 @@
+// Positions and elements that a mask selects, and the range of an index.
+#include "../rows.h"
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
+namespace lt {
+namespace {
+
+struct mask_args {
+  uintptr_t mask, from, to;
+  int64_t n, base, count;  // base: the position of the first mask byte; count: what was found
+};
+
+void mask_count(mask_args *a) {
+  const uint8_t *mask = (const uint8_t *)a->mask;
+  int64_t count = 0;
+  for (int64_t i = 0; i < a->n;) {
+    int64_t end = a->n - i < 255 ? a->n : i + 255;
+    uint8_t part = 0;  // holds 255 at most, which keeps the loop in bytes
+    for (; i < end; i++) part = (uint8_t)(part + (mask[i] != 0));
+    count += part;
+  }
+  a->count = count;
+}
+
+// Writes base + i for every i whose mask byte is set.
+void mask_positions(mask_args *a) {
+  const uint8_t *mask = (const uint8_t *)a->mask;
+  int64_t *to = (int64_t *)a->to;
+  int64_t i = 0;
+#ifdef __AVX512F__
+  __m512i at = _mm512_add_epi64(_mm512_set1_epi64(a->base), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
+  const __m512i eight = _mm512_set1_epi64(8);
+  for (; i + 8 <= a->n; i += 8) {
+    __mmask8 m = (__mmask8)_mm_test_epi8_mask(_mm_loadl_epi64((const __m128i *)(mask + i)), _mm_set1_epi8(-1));
+    _mm512_mask_storeu_epi64(to, (__mmask8)((1u << __builtin_popcount(m)) - 1), _mm512_maskz_compress_epi64(m, at));
+    to += __builtin_popcount(m);
+    at = _mm512_add_epi64(at, eight);
+  }
+#endif
+  for (; i < a->n; i++) {
+    if (mask[i]) *to++ = a->base + i;
+  }
+}
+
+// Copies the elements of from whose mask byte is set.
+template <class T>
+void mask_take(mask_args *a) {
+  const uint8_t *mask = (const uint8_t *)a->mask;
+  const T *from = (const T *)a->from;
+  T *to = (T *)a->to;
+  int64_t i = 0;
+#ifdef __AVX512F__
+  if constexpr (sizeof(T) == 4) {
+    for (; i + 16 <= a->n; i += 16) {
+      __mmask16 m = _mm_test_epi8_mask(_mm_loadu_si128((const __m128i *)(mask + i)), _mm_set1_epi8(-1));
+      __m512i v = _mm512_maskz_compress_epi32(m, _mm512_loadu_si512(from + i));
+      _mm512_mask_storeu_epi32(to, (__mmask16)((1u << __builtin_popcount(m)) - 1), v);
+      to += __builtin_popcount(m);
+    }
+  }
+#endif
+  for (; i < a->n; i++) {
+    if (mask[i]) *to++ = from[i];
+  }
+}
+
+// Writes the elements of from, one after another, where the mask byte is set.
+template <class T>
+void mask_give(mask_args *a) {
+  const uint8_t *mask = (const uint8_t *)a->mask;
+  const T *from = (const T *)a->from;
+  T *to = (T *)a->to;
+  for (int64_t i = 0; i < a->n; i++) {
+    if (mask[i]) to[i] = *from++;
+  }
+}
+
+struct range_of_args {
+  uintptr_t index;
+  int64_t n, lowest, highest;
+};
+
+void index_range(range_of_args *a) {
+  const int64_t *index = (const int64_t *)a->index;
+  int64_t lo = index[0], hi = index[0];
+  for (int64_t i = 1; i < a->n; i++) {
+    lo = index[i] < lo ? index[i] : lo;
+    hi = index[i] > hi ? index[i] : hi;
+  }
+  a->lowest = lo, a->highest = hi;
+}
+
+}  // namespace
+}  // namespace lt
+
+// One function per element size, under a dtype of that size.
+// clang-format off
+#define LT_SIZES(F) {LT_NONE, (void *)lt::F<uint8_t>, LT_NONE, (void *)lt::F<int16_t>, (void *)lt::F<int32_t>, (void *)lt::F<int64_t>, \
+                     LT_NO_FLOATS, LT_NONE, (void *)lt::F<lt::Complex128>, LT_NONE, LT_NONE}
+// clang-format on
+
+LT_UNIT(masks){
+    LT_SINGLE("mask_count", lt::mask_count),
+    LT_SINGLE("mask_positions", lt::mask_positions),
+    {"mask_take", "", LT_SIZES(mask_take)},
+    {"mask_give", "", LT_SIZES(mask_give)},
+    LT_SINGLE("index_range", lt::index_range),
+    LT_END,
+};

@@ -1,0 +1,221 @@
+package ops
+
+import (
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// emptyLike makes a tensor of self's shape whose memory is laid out in the given format.
+func emptyLike(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	switch f {
+	case shape.Contiguous:
+		return tensor.Empty(op, self.Sizes(), d, dev)
+	case shape.Preserve, shape.NoFormat:
+		if self.IsContiguous() {
+			return tensor.Empty(op, self.Sizes(), d, dev)
+		}
+		return tensor.EmptyStrided(op, self.Sizes(), shape.PreserveStrides(self.Sizes(), self.Strides()), d, dev)
+	}
+	strides, err := shape.FormatStrides(op, self.Sizes(), f)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.EmptyStrided(op, self.Sizes(), strides, d, dev)
+}
+
+// cloned copies self into fresh memory of another dtype, device and format.
+func cloned(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	if self.IsMeta() && dev.Type != device.Meta {
+		return nil, status.NotImplementedf("%s: cannot copy out of meta tensor; no data!", op)
+	}
+	out, err := emptyLike(op, self, d, dev, f)
+	if err != nil {
+		return nil, err
+	}
+	if !out.IsMeta() {
+		iter.Copy(out, self)
+	}
+	return out, nil
+}
+
+// Clone copies self.
+func Clone(self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	return cloned("clone", self, self.DType(), self.Device(), f)
+}
+
+// rowMajor is self itself where its elements lie in row-major order, and a copy otherwise.
+func rowMajor(op string, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if self.IsContiguous() {
+		return self.Alias(), nil
+	}
+	return cloned(op, self, self.DType(), self.Device(), shape.Contiguous)
+}
+
+// Contiguous is self itself where its memory already has the format, and a copy otherwise.
+func Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	switch f {
+	case shape.NoFormat:
+		f = shape.Contiguous
+	case shape.Preserve:
+		return nil, status.Runtimef("contiguous: preserve memory format is unsupported by the contiguous operator")
+	}
+	if self.IsFormat(f) {
+		return self.Alias(), nil
+	}
+	return cloned("contiguous", self, self.DType(), self.Device(), f)
+}
+
+// ToOptions converts dtype, device or memory format; it is self itself when nothing changes and copy is not set.
+func ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, _, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	if layout != tensor.NoLayout && layout != self.Layout() {
+		return nil, status.Runtimef("to: options with a different layout are not supported; convert layouts with to_sparse() or to_dense()")
+	}
+	if d == dtype.None {
+		d = self.DType()
+	}
+	if dev.IsNone() {
+		dev = self.Device()
+	}
+	dev, err := device.Resolve("to", dev)
+	if err != nil {
+		return nil, err
+	}
+	keeps := f == shape.NoFormat || f == shape.Preserve || self.IsFormat(f)
+	if d == self.DType() && dev == self.Device() && keeps && !forced {
+		return self.Alias(), nil
+	}
+	return cloned("to", self, d, dev, f)
+}
+
+// writable refuses in-place writes to read-only memory and to tensors in which elements share memory.
+func writable(op string, self *tensor.Tensor) error {
+	if self.Storage().ReadOnly() {
+		return status.Runtimef("%s: self is read-only memory of another owner; clone() it first", op)
+	}
+	return iter.CheckOverlap(op, self)
+}
+
+// assign writes src, broadcast and converted, to dst, whatever memory they share.
+func assign(op string, dst, src *tensor.Tensor) error {
+	if err := writable(op, dst); err != nil {
+		return err
+	}
+	from, err := expand(op, src, dst.Sizes())
+	if err != nil {
+		return err
+	}
+	defer from.Release()
+	switch {
+	case dst.IsMeta():
+		return nil
+	case src.IsMeta():
+		return status.NotImplementedf("%s: cannot copy out of meta tensor; no data!", op)
+	case src.Storage() == dst.Storage() && dst.Numel() > 0:
+		if iter.SameView(dst, from) && dst.DType() == src.DType() {
+			return nil
+		}
+		if iter.Overlaps(dst, from) {
+			held, err := cloned(op, src, src.DType(), src.Device(), shape.Preserve)
+			if err != nil {
+				return err
+			}
+			defer held.Release()
+			return assign(op, dst, held)
+		}
+	}
+	iter.Copy(dst, from)
+	return nil
+}
+
+// Copy writes src to self.
+func Copy(self, src *tensor.Tensor, _ bool) error { return assign("copy_", self, src) }
+
+// checkFits refuses a number that dtype d cannot hold.
+func checkFits(op string, value dtype.Scalar, d dtype.DType) error {
+	if !value.Fits(d) {
+		return status.Runtimef("%s: value %v cannot be converted to type %v without overflow", op, value, d)
+	}
+	return nil
+}
+
+// fillWith writes one value everywhere.
+func fillWith(self *tensor.Tensor, value dtype.Scalar) error {
+	if self.IsMeta() || self.Numel() == 0 {
+		return nil
+	}
+	single, err := tensor.Empty("fill_", nil, self.DType(), self.Device())
+	if err != nil {
+		return err
+	}
+	defer single.Release()
+	tensor.Put(single.Data(), self.DType(), value)
+	iter.Copy(self, single)
+	return nil
+}
+
+// Fill gives every element one value; out is self in place, or nil for a new tensor of self's geometry.
+func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
+	if value.Dim() != 0 {
+		return nil, status.Runtimef("fill_: only supports 0-dimension value tensor but got tensor with %d dimensions", value.Dim())
+	}
+	if value.IsMeta() && !self.IsMeta() {
+		return nil, status.NotImplementedf("fill_: cannot copy out of meta tensor; no data!")
+	}
+	if out != nil {
+		if err := writable("fill_", out); err != nil {
+			return nil, err
+		}
+	}
+	if !value.IsMeta() && value.IsNumber() {
+		if err := checkFits("fill_", value.Item(), self.DType()); err != nil {
+			return nil, err
+		}
+	}
+	to := out
+	if out == nil {
+		var err error
+		if to, err = emptyLike("fill", self, self.DType(), self.Device(), shape.Preserve); err != nil {
+			return nil, err
+		}
+	}
+	if to.IsMeta() {
+		return to, nil
+	}
+	return to, fillWith(to, value.Item())
+}
+
+// Zero writes zeros.
+func Zero(self *tensor.Tensor) error {
+	if err := writable("zero_", self); err != nil {
+		return err
+	}
+	return fillWith(self, dtype.IntScalar(0))
+}
+
+// Item is the value of a tensor with one element.
+func Item(self *tensor.Tensor) (dtype.Scalar, error) {
+	if self.Numel() != 1 {
+		return dtype.Scalar{}, status.Runtimef("item: a Tensor with %d elements cannot be converted to Scalar", self.Numel())
+	}
+	if self.IsMeta() {
+		return dtype.Scalar{}, status.Runtimef("item: cannot be called on meta tensors")
+	}
+	return self.Item(), nil
+}
+
+// IsContiguous tells whether the elements lie in memory format f without gaps.
+func IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (bool, error) {
+	if f == shape.Preserve {
+		return false, status.Runtimef("is_contiguous: preserve memory format is not a format that memory can have")
+	}
+	return self.IsFormat(f), nil
+}
+
+// IsSetTo tells whether both tensors are the same view of the same storage.
+func IsSetTo(self, other *tensor.Tensor) (bool, error) {
+	return self.Storage() == other.Storage() && iter.SameView(self, other) && self.DType() == other.DType(), nil
+}

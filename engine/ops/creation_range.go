@@ -1,0 +1,291 @@
+package ops
+
+import (
+	"math"
+	"math/cmplx"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// int64s is the memory of a contiguous int64 tensor.
+func int64s(t *tensor.Tensor) []int64 {
+	if t.Numel() == 0 {
+		return nil
+	}
+	return unsafe.Slice((*int64)(t.Data()), t.Numel())
+}
+
+var rangeKernel, linspaceKernel = kernel.Get("range"), kernel.Get("linspace")
+
+// rangeArgs mirrors range_args of ranges.h.
+type rangeArgs struct {
+	out               uintptr
+	begin, end, steps int64
+	istart, istep     int64
+	start, step, stop [2]float64
+}
+
+// fillRange computes the elements of a sequence straight into t, or through a contiguous copy.
+func fillRange(op string, k *kernel.Kernel, t *tensor.Tensor, args rangeArgs) error {
+	fn := k.Row(t.DType())
+	if fn == 0 {
+		return status.NotImplementedf("%s: not implemented for dtype %v", op, t.DType())
+	}
+	if t.IsMeta() || t.Numel() == 0 {
+		return nil
+	}
+	to := t
+	if !t.IsContiguous() {
+		var err error
+		if to, err = tensor.Empty(op, t.Sizes(), t.DType(), t.Device()); err != nil {
+			return err
+		}
+		defer to.Release()
+	}
+	args.out = uintptr(to.Data())
+	args.steps = t.Numel()
+	parallel.For(args.steps, iter.Grain, func(begin, end int64) {
+		piece := args
+		piece.begin, piece.end = begin, end
+		kernel.Call(fn, unsafe.Pointer(&piece))
+	})
+	if to != t {
+		iter.Copy(t, to)
+	}
+	return nil
+}
+
+func isInt(s dtype.Scalar) bool { return s.Kind == dtype.KindInt || s.Kind == dtype.KindBool }
+
+// Arange counts from 0 to end.
+func Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return ArangeStartStep(out, dtype.IntScalar(0), end, dtype.IntScalar(1), d, layout, dev)
+}
+
+// ArangeStart counts from start to end.
+func ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return ArangeStartStep(out, start, end, dtype.IntScalar(1), d, layout, dev)
+}
+
+// ArangeStartStep counts from start to end, which is not reached, by step.
+func ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if err := checkRange("arange", start, end, step); err != nil {
+		return nil, err
+	}
+	otherwise := dtype.Default()
+	n := math.Ceil((end.Float() - start.Float()) / step.Float())
+	if isInt(start) && isInt(end) && isInt(step) {
+		otherwise = dtype.Int64
+		n = float64(countInts(start.I, end.I, step.I))
+	}
+	return sequence("arange", out, n, start, step, d, otherwise, layout, dev)
+}
+
+// countInts is ceil((end-start)/step) without overflow; the sign of step fits.
+func countInts(start, end, step int64) uint64 {
+	distance, each := uint64(end)-uint64(start), uint64(step)
+	if step < 0 {
+		distance, each = -distance, -each
+	}
+	n := distance / each
+	if distance%each != 0 {
+		n++
+	}
+	return n
+}
+
+func checkRange(op string, start, end, step dtype.Scalar) error {
+	if start.Kind == dtype.KindComplex || end.Kind == dtype.KindComplex || step.Kind == dtype.KindComplex {
+		return status.Runtimef("%s: complex numbers have no order: start %v, end %v, step %v", op, start, end, step)
+	}
+	s, e, by := start.Float(), end.Float(), step.Float()
+	switch {
+	case by == 0:
+		return status.Runtimef("%s: step must be nonzero", op)
+	case math.IsInf(s-e, 0) || math.IsNaN(s-e) || math.IsNaN(by):
+		return status.Runtimef("%s: unsupported range: %v -> %v", op, start, end)
+	case by > 0 && e < s || by < 0 && e > s:
+		return status.Runtimef("%s: upper bound and lower bound inconsistent with step sign: from %v to %v by %v", op, start, end, step)
+	}
+	return nil
+}
+
+// sequence makes n values from start by step.
+func sequence(op string, out *tensor.Tensor, n float64, start, step dtype.Scalar, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if n >= math.MaxInt64 {
+		return nil, status.Runtimef("%s: invalid size, possible overflow: %v elements", op, n)
+	}
+	size := []int64{int64(n)}
+	if out != nil && out.Numel() == size[0] {
+		size = out.Sizes()
+	}
+	t, err := factory(op, out, size, d, otherwise, layout, dev)
+	if err != nil {
+		return nil, err
+	}
+	err = fillRange(op, rangeKernel, t, rangeArgs{istart: start.Int(), istep: step.Int(), start: [2]float64{start.Float()}, step: [2]float64{step.Float()}})
+	return made(t, out, err)
+}
+
+// made hands over a result, or gives it up when it is not the caller's and could not be computed.
+func made(t, out *tensor.Tensor, err error) (*tensor.Tensor, error) {
+	if err != nil && out == nil {
+		t.Release()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Range counts from start to end by step; end is included.
+func Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if err := checkRange("range", start, end, step); err != nil {
+		return nil, err
+	}
+	n := math.Floor((end.Float()-start.Float())/step.Float()) + 1
+	return sequence("range", out, n, start, step, d, dtype.Default(), layout, dev)
+}
+
+// spaced makes the tensor that linspace and logspace fill.
+func spaced(op string, out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if steps < 0 {
+		return nil, status.Runtimef("%s: number of steps must be non-negative, got %d", op, steps)
+	}
+	otherwise := dtype.Default()
+	if start.Kind == dtype.KindComplex || end.Kind == dtype.KindComplex {
+		otherwise = otherwise.ToComplex()
+		if d != dtype.None && !d.IsComplex() {
+			return nil, status.Runtimef("%s: inferred dtype %v can't be safely cast to passed dtype %v", op, otherwise, d)
+		}
+	}
+	return factory(op, out, []int64{steps}, d, otherwise, layout, dev)
+}
+
+// Linspace makes evenly spaced values from start to end, both included.
+func Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	t, err := spaced("linspace", out, start, end, steps, d, layout, dev)
+	if err != nil {
+		return nil, err
+	}
+	from, to := start.Complex(), end.Complex()
+	if !t.DType().IsComplex() && t.DType().Category() < dtype.Floating {
+		from, to = complex(float64(start.Int()), 0), complex(float64(end.Int()), 0)
+	}
+	step := (to - from) / complex(float64(max(steps-1, 1)), 0)
+	err = fillRange("linspace", linspaceKernel, t, rangeArgs{start: parts2(from), step: parts2(step), stop: parts2(to)})
+	return made(t, out, err)
+}
+
+func parts2(c complex128) [2]float64 { return [2]float64{real(c), imag(c)} }
+
+// Logspace makes the powers of base whose exponents are Linspace's values.
+func Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	t, err := spaced("logspace", out, start, end, steps, d, layout, dev)
+	if err != nil {
+		return nil, err
+	}
+	if t.DType() == dtype.Bool {
+		return made(t, out, status.NotImplementedf("logspace: not implemented for dtype bool"))
+	}
+	if t.IsMeta() || steps == 0 {
+		return t, nil
+	}
+	powers, err := tensor.Empty("logspace", []int64{steps}, dtype.Complex128, device.Host)
+	if err != nil {
+		return made(t, out, err)
+	}
+	defer powers.Release()
+	from, to := start.Complex(), end.Complex()
+	if t.DType().Category() < dtype.Floating {
+		from, to = complex(float64(start.Int()), 0), complex(float64(end.Int()), 0)
+	}
+	if err := fillRange("logspace", linspaceKernel, powers, rangeArgs{start: parts2(from), step: parts2((to - from) / complex(float64(max(steps-1, 1)), 0)), stop: parts2(to)}); err != nil {
+		return made(t, out, err)
+	}
+	for i, x := range unsafe.Slice((*complex128)(powers.Data()), steps) {
+		v := complex(math.Pow(base, real(x)), 0)
+		if imag(x) != 0 {
+			v = cmplx.Pow(complex(base, 0), x)
+		}
+		*(*complex128)(unsafe.Add(powers.Data(), i*16)) = v
+	}
+	iter.Copy(t, powers)
+	return t, nil
+}
+
+// scalarOf reads a zero-dim tensor that stands for a number of a sequence.
+func scalarOf(op, name string, t *tensor.Tensor) (dtype.Scalar, error) {
+	if t.Dim() != 0 || t.IsMeta() {
+		return dtype.Scalar{}, status.Runtimef("%s: only supports 0-dimensional start and end tensors, but got %s with %d dimension(s) on %v", op, name, t.Dim(), t.Device())
+	}
+	return t.Item(), nil
+}
+
+func scalarsOf(op string, start, end *tensor.Tensor) (s, e dtype.Scalar, err error) {
+	if s, err = scalarOf(op, "start", start); err == nil {
+		e, err = scalarOf(op, "end", end)
+	}
+	return s, e, err
+}
+
+// LinspaceTensorTensor is Linspace between numbers that tensors hold.
+func LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	s, e, err := scalarsOf("linspace", start, end)
+	if err != nil {
+		return nil, err
+	}
+	return Linspace(out, s, e, steps, d, layout, dev)
+}
+
+// LinspaceTensorScalar is Linspace from a number that a tensor holds.
+func LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	s, err := scalarOf("linspace", "start", start)
+	if err != nil {
+		return nil, err
+	}
+	return Linspace(out, s, end, steps, d, layout, dev)
+}
+
+// LinspaceScalarTensor is Linspace to a number that a tensor holds.
+func LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	e, err := scalarOf("linspace", "end", end)
+	if err != nil {
+		return nil, err
+	}
+	return Linspace(out, start, e, steps, d, layout, dev)
+}
+
+// LogspaceTensorTensor is Logspace between numbers that tensors hold.
+func LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	s, e, err := scalarsOf("logspace", start, end)
+	if err != nil {
+		return nil, err
+	}
+	return Logspace(out, s, e, steps, base, d, layout, dev)
+}
+
+// LogspaceTensorScalar is Logspace from a number that a tensor holds.
+func LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	s, err := scalarOf("logspace", "start", start)
+	if err != nil {
+		return nil, err
+	}
+	return Logspace(out, s, end, steps, base, d, layout, dev)
+}
+
+// LogspaceScalarTensor is Logspace to a number that a tensor holds.
+func LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	e, err := scalarOf("logspace", "end", end)
+	if err != nil {
+		return nil, err
+	}
+	return Logspace(out, start, e, steps, base, d, layout, dev)
+}

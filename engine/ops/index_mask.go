@@ -1,0 +1,383 @@
+package ops
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	maskCount     = kernel.Get("mask_count").Row(0)
+	maskPositions = kernel.Get("mask_positions").Row(0)
+	maskTake      = kernel.Get("mask_take")
+	maskGive      = kernel.Get("mask_give")
+)
+
+func formatShape(sizes []int64) string { return fmt.Sprint(sizes) }
+
+// maskArgs mirrors mask_args of masks.h.
+type maskArgs struct {
+	mask, from, to uintptr
+	n, base, count int64
+}
+
+// maskPieces is a contiguous mask cut into pieces, with the number of set bytes before each.
+type maskPieces struct {
+	data   uintptr
+	n      int64
+	starts []int64 // of the selected elements of each piece; one more holds the total
+}
+
+const maskPiece = 1 << 16
+
+func countMask(mask *tensor.Tensor) maskPieces {
+	m := maskPieces{data: uintptr(mask.Data()), n: mask.Numel()}
+	pieces := (m.n + maskPiece - 1) / maskPiece
+	m.starts = make([]int64, pieces+1)
+	m.each(func(p int64, args *maskArgs) {
+		kernel.Call(maskCount, unsafe.Pointer(args))
+		m.starts[p+1] = args.count
+	})
+	for p := range pieces {
+		m.starts[p+1] += m.starts[p]
+	}
+	return m
+}
+
+func (m *maskPieces) total() int64 { return m.starts[len(m.starts)-1] }
+
+// each calls body for every piece, on several threads.
+func (m *maskPieces) each(body func(p int64, args *maskArgs)) {
+	parallel.For(int64(len(m.starts)-1), 1, func(begin, end int64) {
+		args := new(maskArgs)
+		for p := begin; p < end; p++ {
+			base := p * maskPiece
+			*args = maskArgs{mask: m.data + uintptr(base), n: min(maskPiece, m.n-base), base: base}
+			body(p, args)
+		}
+	})
+}
+
+// truth is a contiguous mask of the elements of t that are not zero.
+func truth(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
+	return cloneUnless(op, t, t.DType() == dtype.Bool && t.IsContiguous(), dtype.Bool)
+}
+
+// flatNonzero lists the row-major numbers of t's elements that are not zero.
+func flatNonzero(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
+	if t.IsMeta() {
+		return nil, status.NotImplementedf("%s: the shape of the result depends on values, which tensors on the meta device do not have", op)
+	}
+	mask, err := truth(op, t)
+	if err != nil {
+		return nil, err
+	}
+	defer mask.Release()
+	m := countMask(mask)
+	out, err := tensor.Empty(op, []int64{m.total()}, dtype.Int64, device.Host)
+	if err != nil {
+		return nil, err
+	}
+	m.each(func(p int64, args *maskArgs) {
+		args.to = uintptr(out.Data()) + uintptr(8*m.starts[p])
+		kernel.Call(maskPositions, unsafe.Pointer(args))
+	})
+	return out, nil
+}
+
+// nonzeroColumns lists the positions of t's elements that are not zero, one tensor for each dimension.
+func nonzeroColumns(op string, t *tensor.Tensor) ([]*tensor.Tensor, error) {
+	flat, err := flatNonzero(op, t)
+	if err != nil || t.Dim() == 1 {
+		return []*tensor.Tensor{flat}, err
+	}
+	defer flat.Release()
+	out := make([]*tensor.Tensor, t.Dim())
+	for d := range out {
+		if out[d], err = tensor.Empty(op, flat.Sizes(), dtype.Int64, device.Host); err != nil {
+			releaseAll(out[:d])
+			return nil, err
+		}
+	}
+	unravel(int64s(flat), t.Sizes(), func(d int, i int64, x int64) { *(*int64)(unsafe.Add(out[d].Data(), 8*i)) = x })
+	return out, nil
+}
+
+// unravel gives put every coordinate of ascending row-major numbers.
+func unravel(flat, sizes []int64, put func(d int, i, x int64)) {
+	last := len(sizes) - 1
+	for i, at := range flat {
+		for d := last; d > 0; d-- {
+			next := at / sizes[d]
+			put(d, int64(i), at-next*sizes[d])
+			at = next
+		}
+		put(0, int64(i), at)
+	}
+}
+
+// Nonzero lists the positions of the elements that are not zero, a row for each.
+func Nonzero(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	flat, err := flatNonzero("nonzero", self)
+	if err != nil {
+		return nil, err
+	}
+	defer flat.Release()
+	n, dims := flat.Numel(), int64(self.Dim())
+	to, err := target("nonzero", out, []int64{n, dims}, dtype.Int64, self.Device(), self)
+	if err != nil {
+		return nil, err
+	}
+	if !to.IsContiguous() || to == out {
+		rows, err := Nonzero(nil, self)
+		if err != nil {
+			return nil, err
+		}
+		defer rows.Release()
+		return to, assign("nonzero", to, rows)
+	}
+	if dims == 1 {
+		copy(int64s(to), int64s(flat))
+	} else if dims > 1 {
+		rows := int64s(to)
+		unravel(int64s(flat), self.Sizes(), func(d int, i, x int64) { rows[i*dims+int64(d)] = x })
+	}
+	return to, nil
+}
+
+// NonzeroNumpy lists the positions of the elements that are not zero, a tensor for each dimension.
+func NonzeroNumpy(self *tensor.Tensor) ([]*tensor.Tensor, error) {
+	if self.Dim() == 0 {
+		one, err := self.View("nonzero", []int64{1}, []int64{1}, self.Offset())
+		if err != nil {
+			return nil, err
+		}
+		defer one.Release()
+		self = one
+	}
+	return nonzeroColumns("nonzero", self)
+}
+
+// Argwhere lists the positions of the elements that are not zero, a row for each.
+func Argwhere(self *tensor.Tensor) (*tensor.Tensor, error) { return Nonzero(nil, self) }
+
+// selectByMask gathers the elements whose mask, of self's shape, is set, in row-major order.
+func selectByMask(op string, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
+	if mask.IsMeta() || self.IsMeta() {
+		return nil, status.NotImplementedf("%s: the shape of the result depends on values, which tensors on the meta device do not have", op)
+	}
+	set, err := truth(op, mask)
+	if err != nil {
+		return nil, err
+	}
+	defer set.Release()
+	from, err := rowMajor(op, self)
+	if err != nil {
+		return nil, err
+	}
+	defer from.Release()
+	m := countMask(set)
+	out, err := tensor.Empty(op, []int64{m.total()}, self.DType(), self.Device())
+	if err != nil {
+		return nil, err
+	}
+	take, size := maskTake.Row(bytesDType(self.DType())), self.DType().Size()
+	m.each(func(p int64, args *maskArgs) {
+		args.from = uintptr(from.Data()) + uintptr(args.base*size)
+		args.to = uintptr(out.Data()) + uintptr(m.starts[p]*size)
+		kernel.Call(take, unsafe.Pointer(args))
+	})
+	return out, nil
+}
+
+func wantBool(op string, mask *tensor.Tensor) error {
+	if mask.DType() != dtype.Bool {
+		return status.Runtimef("%s: only supports boolean masks, but got mask with dtype %v", op, mask.DType())
+	}
+	return nil
+}
+
+// expandBoth broadcasts two tensors to their common shape.
+func expandBoth(op string, a, b *tensor.Tensor) (x, y *tensor.Tensor, err error) {
+	sizes, err := shape.Broadcast(op, a.Sizes(), b.Sizes())
+	if err != nil {
+		return nil, nil, err
+	}
+	if x, err = expand(op, a, sizes); err != nil {
+		return nil, nil, err
+	}
+	if y, err = expand(op, b, sizes); err != nil {
+		x.Release()
+	}
+	return x, y, err
+}
+
+// MaskedSelect gathers the elements whose mask is set; the shapes broadcast.
+func MaskedSelect(out, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
+	if err := wantBool("masked_select", mask); err != nil {
+		return nil, err
+	}
+	from, set, err := expandBoth("masked_select", self, mask)
+	if err != nil {
+		return nil, err
+	}
+	defer from.Release()
+	defer set.Release()
+	found, err := selectByMask("masked_select", from, set)
+	if err != nil || out == nil {
+		return found, err
+	}
+	defer found.Release()
+	if _, err := target("masked_select", out, found.Sizes(), self.DType(), self.Device(), self, mask); err != nil {
+		return nil, err
+	}
+	return out, assign("masked_select", out, found)
+}
+
+// fillByMask writes value where mask, which broadcasts to self, is set.
+func fillByMask(op string, self, mask *tensor.Tensor, value dtype.Scalar) error {
+	if self.IsMeta() || self.Numel() == 0 {
+		return nil
+	}
+	to, err := asBytes(op, self, self.Sizes(), self.Strides())
+	if err != nil {
+		return err
+	}
+	defer to.Release()
+	var p iter.Params
+	p.Set(0, self.DType(), value)
+	return iter.Run(op, maskedFillKernel, to.DType(), 1, []*tensor.Tensor{to, mask}, &p)
+}
+
+// MaskedFill writes value where mask is set, to self in place or to a copy of it.
+func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
+	const op = "masked_fill"
+	if err := wantBool(op, mask); err != nil {
+		return nil, err
+	}
+	if value.Dim() != 0 {
+		return nil, status.Runtimef("%s: only supports a 0-dimensional value tensor, but got tensor with %d dimension(s)", op, value.Dim())
+	}
+	if value.IsMeta() {
+		return nil, status.NotImplementedf("%s: cannot copy out of meta tensor; no data!", op)
+	}
+	if err := checkFits(op, value.Item(), self.DType()); err != nil {
+		return nil, err
+	}
+	sizes, err := shape.Broadcast(op, self.Sizes(), mask.Sizes())
+	if err != nil {
+		return nil, err
+	}
+	to := out
+	if out != nil {
+		if !slices.Equal(sizes, self.Sizes()) {
+			return nil, status.Runtimef("%s: output with shape %v doesn't match the broadcast shape %v", op, self.Sizes(), sizes)
+		}
+		if err := writable(op, out); err != nil {
+			return nil, err
+		}
+		if mask.Storage() == out.Storage() && !iter.SameView(mask, out) {
+			if mask, err = Clone(mask, shape.Preserve); err != nil {
+				return nil, err
+			}
+			defer mask.Release()
+		}
+	} else {
+		from, err := expand(op, self, sizes)
+		if err != nil {
+			return nil, err
+		}
+		defer from.Release()
+		if to, err = cloned(op, from, self.DType(), self.Device(), shape.Preserve); err != nil {
+			return nil, err
+		}
+	}
+	return made(to, out, fillByMask(op, to, mask, value.Item()))
+}
+
+// MaskedScatter writes the elements of source, one after another, where mask is set.
+func MaskedScatter(out, self, mask, source *tensor.Tensor) (*tensor.Tensor, error) {
+	const op = "masked_scatter"
+	if err := wantBool(op, mask); err != nil {
+		return nil, err
+	}
+	if self.DType() != source.DType() {
+		return nil, status.Runtimef("%s: expected self and source to have same dtypes but got %v and %v", op, self.DType(), source.DType())
+	}
+	sizes, err := shape.Broadcast(op, self.Sizes(), mask.Sizes())
+	if err != nil {
+		return nil, err
+	}
+	if out != nil && !slices.Equal(sizes, self.Sizes()) {
+		return nil, status.Runtimef("%s: output with shape %v doesn't match the broadcast shape %v", op, self.Sizes(), sizes)
+	}
+	from, err := expand(op, self, sizes)
+	if err != nil {
+		return nil, err
+	}
+	defer from.Release()
+	base := from
+	if out != nil {
+		base = self
+	}
+	return modified(op, out, base, func(to *tensor.Tensor) error {
+		if to.IsMeta() {
+			return nil
+		}
+		full, err := expand(op, mask, sizes)
+		if err != nil {
+			return err
+		}
+		defer full.Release()
+		return scatterByMask(op, to, full, source)
+	})
+}
+
+func scatterByMask(op string, to, mask, source *tensor.Tensor) error {
+	set, err := truth(op, mask)
+	if err != nil {
+		return err
+	}
+	defer set.Release()
+	values, err := rowMajor(op, source)
+	if err != nil {
+		return err
+	}
+	defer values.Release()
+	m := countMask(set)
+	if m.total() > source.Numel() {
+		return status.Runtimef("%s: expected mask to select at most the %d elements of source, but it selects %d", op, source.Numel(), m.total())
+	}
+	work, err := rowMajor(op, to)
+	if err != nil {
+		return err
+	}
+	defer work.Release()
+	if values.Storage() == work.Storage() {
+		held, err := Clone(values, shape.Contiguous)
+		if err != nil {
+			return err
+		}
+		defer held.Release()
+		values = held
+	}
+	give, size := maskGive.Row(bytesDType(to.DType())), to.DType().Size()
+	m.each(func(p int64, args *maskArgs) {
+		args.from = uintptr(values.Data()) + uintptr(m.starts[p]*size)
+		args.to = uintptr(work.Data()) + uintptr(args.base*size)
+		kernel.Call(give, unsafe.Pointer(args))
+	})
+	if work.Storage() != to.Storage() {
+		iter.Copy(to, work)
+	}
+	return nil
+}

@@ -1,0 +1,488 @@
+package ops
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	scatterAdd    = kernel.Get("scatter_add")
+	scatterMul    = kernel.Get("scatter_mul")
+	scatterMax    = kernel.Get("scatter_max")
+	scatterMin    = kernel.Get("scatter_min")
+	divideByCount = kernel.Get("divide_by_count")
+)
+
+// atLeastVector views a zero-dim tensor as one of size 1.
+func atLeastVector(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
+	if t.Dim() == 0 {
+		return t.View(op, []int64{1}, []int64{1}, t.Offset())
+	}
+	return t.Alias(), nil
+}
+
+// scattering is a write of source to the positions that index names along dimension d of self. Close releases it.
+type scattering struct {
+	op            string
+	d             int
+	index, source *tensor.Tensor // index: contiguous positions, or nil on the meta device; source: of index's sizes
+	held          []*tensor.Tensor
+}
+
+func (s *scattering) hold(t *tensor.Tensor, err error) (*tensor.Tensor, error) {
+	if err == nil {
+		s.held = append(s.held, t)
+	}
+	return t, err
+}
+
+func (s *scattering) close() { releaseAll(s.held) }
+
+// newScattering checks the arguments of the scatter family, whose index has as many dimensions as self.
+func newScattering(op string, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (s *scattering, err error) {
+	s = &scattering{op: op}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if s.d, err = shape.WrapDim(op, dim, self.Dim()); err != nil {
+		return s, err
+	}
+	if source.DType() != self.DType() {
+		return s, status.Runtimef("%s: expected self.dtype to be equal to src.dtype, but got %v and %v", op, self.DType(), source.DType())
+	}
+	if index.Numel() > 0 {
+		if err := wantIndex(op, index, true); err != nil {
+			return s, err
+		}
+		if err := fitsBeside(op, self, index, s.d); err != nil {
+			return s, err
+		}
+	}
+	flat, err := s.hold(atLeastVector(op, index))
+	if err != nil {
+		return s, err
+	}
+	if s.index, err = s.hold(positionsUnlessMeta(op, flat, sizeAt(self, s.d), runtimeError(op, s.d, sizeAt(self, s.d)))); err != nil {
+		return s, err
+	}
+	from, err := s.hold(atLeastVector(op, source))
+	if err != nil {
+		return s, err
+	}
+	if from.Dim() != flat.Dim() && index.Numel() > 0 {
+		return s, status.Runtimef("%s: index tensor must have the same number of dimensions as src tensor, got %d and %d", op, index.Dim(), source.Dim())
+	}
+	if index.Numel() == 0 {
+		s.source = from
+		return s, nil
+	}
+	for i, n := range flat.Sizes() {
+		if n > from.Sizes()[i] {
+			return s, status.Runtimef("%s: expected index %v to be no larger than src %v in any dimension", op, index.Sizes(), source.Sizes())
+		}
+	}
+	s.source, err = s.hold(from.View(op, flat.Sizes(), from.Strides(), from.Offset()))
+	return s, err
+}
+
+// newIndexing checks the arguments of the index_ family, whose index is a vector of positions of dimension dim.
+func newIndexing(op string, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, short bool) (s *scattering, err error) {
+	s = &scattering{op: op}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if s.d, err = shape.WrapDim(op, dim, self.Dim()); err != nil {
+		return s, err
+	}
+	if err := vector(op, index); err != nil {
+		return s, err
+	}
+	if err := wantIndex(op, index, short); err != nil {
+		return s, err
+	}
+	if source.DType() != self.DType() {
+		return s, status.Runtimef("%s: expected self and source to have the same dtype, but got %v and %v", op, self.DType(), source.DType())
+	}
+	if s.source, err = s.hold(atLeastVector(op, source)); err != nil {
+		return s, err
+	}
+	want := slices.Clone(self.Sizes())
+	if self.Dim() == 0 {
+		want = []int64{1}
+	}
+	want[s.d] = index.Numel()
+	if !slices.Equal(want, s.source.Sizes()) {
+		if source.Dim() != 0 || index.Numel() != 1 || shape.Product(want) != 1 {
+			return s, status.Runtimef("%s: source of shape %v does not fit: self has shape %v and index has %d elements, so shape %v is expected", op, source.Sizes(), self.Sizes(), index.Numel(), want)
+		}
+		if s.source, err = s.hold(s.source.View(op, want, make([]int64, len(want)), s.source.Offset())); err != nil {
+			return s, err
+		}
+	}
+	at, err := s.hold(positionsUnlessMeta(op, index, sizeAt(self, s.d), indexError(op, s.d, sizeAt(self, s.d))))
+	if err != nil {
+		return s, err
+	}
+	s.index, err = s.hold(whole(op, at, want, s.d))
+	return s, err
+}
+
+// into gives the tensor to write to, with at least one dimension, and a source that shares no memory with it; ok is false
+// when there is nothing to do.
+func (s *scattering) into(to *tensor.Tensor) (view *tensor.Tensor, ok bool, err error) {
+	if to.IsMeta() || s.index.Numel() == 0 {
+		return nil, false, nil
+	}
+	if s.source.Storage() == to.Storage() {
+		if s.source, err = s.hold(Clone(s.source, shape.Preserve)); err != nil {
+			return nil, false, err
+		}
+	}
+	if s.index.Storage() == to.Storage() {
+		if s.index, err = s.hold(Clone(s.index, shape.Contiguous)); err != nil {
+			return nil, false, err
+		}
+	}
+	view, err = s.hold(atLeastVector(s.op, to))
+	return view, err == nil, err
+}
+
+func (s *scattering) write(to *tensor.Tensor) error {
+	view, ok, err := s.into(to)
+	if !ok {
+		return err
+	}
+	return along(view, s.d, s.index).write(s.op, view, s.source)
+}
+
+// reduce combines by a named operation: sum, prod, mean, amax, amin.
+func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) error {
+	if to.IsMeta() {
+		return nil
+	}
+	k := map[string]*kernel.Kernel{"sum": scatterAdd, "mean": scatterAdd, "prod": scatterMul, "amax": scatterMax, "amin": scatterMin}[name]
+	if !k.Has(to.DType()) {
+		return status.NotImplementedf("%s: %s is not implemented for dtype %v", s.op, name, to.DType())
+	}
+	view, ok, err := s.into(to)
+	if !ok {
+		return err
+	}
+	place := along(view, s.d, s.index)
+	if !includeSelf {
+		start, err := s.hold(single(s.op, identity(name, to.DType()), to.DType()))
+		if err != nil {
+			return err
+		}
+		if err := place.write(s.op, view, start); err != nil {
+			return err
+		}
+	}
+	if err := place.combine(s.op, k, view, s.source); err != nil || name != "mean" {
+		return err
+	}
+	return s.divide(view, includeSelf)
+}
+
+// divide turns sums into means, rounding down for integers.
+func (s *scattering) divide(view *tensor.Tensor, includeSelf bool) error {
+	counts, err := s.hold(filled(s.op, nil, view.Sizes(), dtype.BoolScalar(includeSelf), dtype.Int64, dtype.Int64, tensor.NoLayout, device.Host))
+	if err != nil {
+		return err
+	}
+	one, err := s.hold(single(s.op, dtype.IntScalar(1), dtype.Int64))
+	if err != nil {
+		return err
+	}
+	if err := along(counts, s.d, s.index).combine(s.op, scatterAdd, counts, one); err != nil {
+		return err
+	}
+	return iter.Run(s.op, divideByCount, view.DType().Compute(), 1, []*tensor.Tensor{view, view, counts}, nil)
+}
+
+// single makes a zero-dim tensor of one value.
+func single(op string, value dtype.Scalar, d dtype.DType) (*tensor.Tensor, error) {
+	t, err := tensor.Empty(op, nil, d, device.Host)
+	if err == nil {
+		tensor.Put(t.Data(), d, value)
+	}
+	return t, err
+}
+
+// identity is the value that a reduction starts from.
+func identity(name string, d dtype.DType) dtype.Scalar {
+	lo, hi := dtype.IntRange(d)
+	switch {
+	case name == "prod":
+		return dtype.IntScalar(1)
+	case name == "sum" || name == "mean":
+		return dtype.IntScalar(0)
+	case d.IsFloatingPoint() && name == "amax":
+		return dtype.FloatScalar(math.Inf(-1))
+	case d.IsFloatingPoint():
+		return dtype.FloatScalar(math.Inf(1))
+	case name == "amax":
+		return dtype.IntScalar(lo)
+	}
+	return dtype.IntScalar(hi)
+}
+
+// Scatter writes source to the positions that index names along dim.
+func Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (*tensor.Tensor, error) {
+	s, err := newScattering("scatter", self, dim, index, source)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	return modified(s.op, out, self, s.write)
+}
+
+// numberLike makes a number of self's dtype, in the form of an operand.
+func numberLike(op string, self *tensor.Tensor, value dtype.Scalar) (*tensor.Tensor, error) {
+	if err := checkFits(op, value, self.DType()); err != nil {
+		return nil, err
+	}
+	return single(op, value, self.DType())
+}
+
+// spread views a single element with the shape of index.
+func spread(op string, index, one *tensor.Tensor) (*tensor.Tensor, error) {
+	return one.View(op, index.Sizes(), make([]int64, index.Dim()), 0)
+}
+
+// withNumber runs scatter with a number for a source.
+func withNumber(op string, self, index *tensor.Tensor, value dtype.Scalar, run func(source *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	one, err := numberLike(op, self, value)
+	if err != nil {
+		return nil, err
+	}
+	defer one.Release()
+	source, err := spread(op, index, one)
+	if err != nil {
+		return nil, err
+	}
+	defer source.Release()
+	return run(source)
+}
+
+// ScatterValue writes one number to the positions that index names along dim.
+func ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar) (*tensor.Tensor, error) {
+	return withNumber("scatter", self, index, value, func(source *tensor.Tensor) (*tensor.Tensor, error) {
+		return Scatter(out, self, dim, index, source)
+	})
+}
+
+// oneOf refuses names of reductions that an operator does not have.
+func oneOf(op, name string, names ...string) error {
+	if !slices.Contains(names, name) {
+		return status.Runtimef("%s: reduce argument must be one of %v, but got %q", op, names, name)
+	}
+	return nil
+}
+
+// ScatterReduceSource adds or multiplies source into the positions that index names.
+func ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (*tensor.Tensor, error) {
+	if err := oneOf("scatter", reduce, "add", "multiply"); err != nil {
+		return nil, err
+	}
+	return scatterReduce("scatter", out, self, dim, index, source, map[string]string{"add": "sum", "multiply": "prod"}[reduce], true)
+}
+
+// ScatterReduceValue adds or multiplies one number into the positions that index names.
+func ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (*tensor.Tensor, error) {
+	return withNumber("scatter", self, index, value, func(source *tensor.Tensor) (*tensor.Tensor, error) {
+		return ScatterReduceSource(out, self, dim, index, source, reduce)
+	})
+}
+
+// ScatterAdd adds source to the positions that index names along dim.
+func ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (*tensor.Tensor, error) {
+	return scatterReduce("scatter_add", out, self, dim, index, source, "sum", true)
+}
+
+// ScatterReduce combines source with the positions that index names along dim.
+func ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (*tensor.Tensor, error) {
+	if err := oneOf("scatter_reduce", reduce, "sum", "prod", "mean", "amax", "amin"); err != nil {
+		return nil, err
+	}
+	return scatterReduce("scatter_reduce", out, self, dim, index, source, reduce, includeSelf)
+}
+
+func scatterReduce(op string, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (*tensor.Tensor, error) {
+	s, err := newScattering(op, self, dim, index, source)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	return modified(op, out, self, func(to *tensor.Tensor) error { return s.reduce(to, reduce, includeSelf) })
+}
+
+// IndexAdd adds alpha*source to positions of a dimension.
+func IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	if !alpha.Equal(1) {
+		if alpha.DType().Category() > self.DType().Category() {
+			return nil, status.Runtimef("index_add: alpha %v must not be of a higher category than dtype %v", alpha, self.DType())
+		}
+		factor, err := single("index_add", alpha, self.DType())
+		if err != nil {
+			return nil, err
+		}
+		defer factor.Release()
+		scaled, err := Mul(nil, source, factor)
+		if err != nil {
+			return nil, err
+		}
+		defer scaled.Release()
+		source = scaled
+	}
+	s, err := newIndexing("index_add", self, dim, index, source, true)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	return modified(s.op, out, self, func(to *tensor.Tensor) error { return s.reduce(to, "sum", true) })
+}
+
+// IndexCopy writes source to positions of a dimension.
+func IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (*tensor.Tensor, error) {
+	s, err := newIndexing("index_copy", self, dim, index, source, false)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	return modified(s.op, out, self, s.write)
+}
+
+// IndexReduce combines source with positions of a dimension.
+func IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (*tensor.Tensor, error) {
+	if err := oneOf("index_reduce", reduce, "prod", "mean", "amax", "amin"); err != nil {
+		return nil, err
+	}
+	s, err := newIndexing("index_reduce", self, dim, index, source, true)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	return modified(s.op, out, self, func(to *tensor.Tensor) error { return s.reduce(to, reduce, includeSelf) })
+}
+
+// IndexFill writes one value to positions of a dimension.
+func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (*tensor.Tensor, error) {
+	const op = "index_fill"
+	d, err := shape.WrapDim(op, dim, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	if err := vector(op, index); err != nil {
+		return nil, err
+	}
+	switch {
+	case index.DType() != dtype.Int64:
+		return nil, status.Indexf("%s: expected dtype int64 for index, but got %v", op, index.DType())
+	case value.Dim() != 0:
+		return nil, status.Runtimef("%s: only supports a 0-dimensional value tensor, but got tensor with %d dimension(s)", op, value.Dim())
+	case value.DType().IsComplex() && !self.DType().IsComplex():
+		return nil, status.Runtimef("%s: converting a complex value to non-complex type %v is not supported", op, self.DType())
+	case value.IsMeta():
+		return nil, status.NotImplementedf("%s: cannot copy out of meta tensor; no data!", op)
+	}
+	if value.IsNumber() {
+		if err := checkFits(op, value.Item(), self.DType()); err != nil {
+			return nil, err
+		}
+	}
+	size := sizeAt(self, d)
+	at := index.Alias()
+	if !index.IsMeta() {
+		at.Release()
+		if at, err = positions(op, index, size, true, indexError(op, d, size)); err != nil {
+			return nil, err
+		}
+	}
+	defer at.Release()
+	return modified(op, out, self, func(to *tensor.Tensor) error {
+		if to.IsMeta() || index.Numel() == 0 || to.Numel() == 0 {
+			return nil
+		}
+		view, err := atLeastVector(op, to)
+		if err != nil {
+			return err
+		}
+		defer view.Release()
+		one, err := single(op, value.Item(), self.DType())
+		if err != nil {
+			return err
+		}
+		defer one.Release()
+		sizes := slices.Clone(view.Sizes())
+		sizes[d] = index.Numel()
+		full, err := whole(op, at, sizes, d)
+		if err != nil {
+			return err
+		}
+		defer full.Release()
+		return along(view, d, full).write(op, view, one)
+	})
+}
+
+// Put writes source to the elements that index names by their row-major numbers.
+func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
+	const op = "put"
+	if err := wantIndex(op, index, false); err != nil {
+		return nil, err
+	}
+	switch {
+	case self.DType() != source.DType():
+		return nil, status.Runtimef("%s: self and source expected to have the same dtype, but got %v and %v", op, self.DType(), source.DType())
+	case index.Numel() != source.Numel():
+		return nil, status.Runtimef("%s: source and index must have the same number of elements, but got source.numel() = %d, index.numel() = %d", op, source.Numel(), index.Numel())
+	case self.Numel() == 0 && index.Numel() > 0:
+		return nil, status.Indexf("%s: cannot put elements into an empty tensor", op)
+	}
+	return modified(op, out, self, func(to *tensor.Tensor) error {
+		if to.IsMeta() || index.Numel() == 0 {
+			return nil
+		}
+		at, err := positions(op, index, self.Numel(), true, func(i int64) error {
+			return status.Indexf("%s: out of range: tried to access index %d on a tensor of %d elements", op, i, self.Numel())
+		})
+		if err != nil {
+			return err
+		}
+		defer at.Release()
+		values, err := cloned(op, source, source.DType(), source.Device(), shape.Contiguous)
+		if err != nil {
+			return err
+		}
+		defer values.Release()
+		if err := values.SetGeometry(op, at.Sizes(), shape.ContiguousStrides(at.Sizes()), 0); err != nil {
+			return err
+		}
+		work, err := rowMajor(op, to)
+		if err != nil {
+			return err
+		}
+		defer work.Release()
+		if accumulate {
+			err = flattened(at).combine(op, scatterAdd, work, values)
+		} else {
+			err = flattened(at).write(op, work, values)
+		}
+		if err == nil && work.Storage() != to.Storage() {
+			iter.Copy(to, work)
+		}
+		return err
+	})
+}

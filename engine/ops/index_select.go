@@ -1,0 +1,203 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// fitsBeside refuses an index that is longer than self anywhere but in dimension d, along which it names positions.
+func fitsBeside(op string, self, index *tensor.Tensor, d int) error {
+	if max(self.Dim(), 1) != max(index.Dim(), 1) {
+		return status.Runtimef("%s: index tensor must have the same number of dimensions as input tensor, got %d and %d", op, index.Dim(), self.Dim())
+	}
+	for i := range index.Sizes() {
+		if i != d && index.Sizes()[i] > sizeAt(self, i) {
+			return status.Runtimef("%s: size does not match at dimension %d: expected index %v to be no larger than self %v apart from dimension %d", op, i, index.Sizes(), self.Sizes(), d)
+		}
+	}
+	return nil
+}
+
+// Gather reads, for every position of index, the element of self at that position but for dimension dim, where the
+// index says which.
+func Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, _ bool) (*tensor.Tensor, error) {
+	const op = "gather"
+	d, err := shape.WrapDim(op, dim, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	if index.Numel() > 0 {
+		if err := wantIndex(op, index, true); err != nil {
+			return nil, err
+		}
+		if err := fitsBeside(op, self, index, d); err != nil {
+			return nil, err
+		}
+	}
+	at, err := positionsUnlessMeta(op, index, sizeAt(self, d), runtimeError(op, d, sizeAt(self, d)))
+	if err != nil {
+		return nil, err
+	}
+	defer at.Release()
+	to, err := target(op, out, index.Sizes(), self.DType(), self.Device(), self, index)
+	if err != nil || to.IsMeta() || to.Numel() == 0 {
+		return to, err
+	}
+	return made(to, out, readAlong(op, to, self, d, at))
+}
+
+// positionsUnlessMeta is positions, without the check that the meta device has no values for.
+func positionsUnlessMeta(op string, index *tensor.Tensor, size int64, outOfRange func(int64) error) (*tensor.Tensor, error) {
+	if index.IsMeta() {
+		return index.Alias(), nil
+	}
+	return positions(op, index, size, false, outOfRange)
+}
+
+// readAlong gathers along dimension d; index, of the shape of to, holds positions.
+func readAlong(op string, to, self *tensor.Tensor, d int, index *tensor.Tensor) error {
+	if self.Dim() != index.Dim() { // one of them has no dimensions, the other a single one
+		flat, err := self.View(op, []int64{1}, []int64{1}, self.Offset())
+		if err != nil {
+			return err
+		}
+		defer flat.Release()
+		if self.Dim() == 0 {
+			self = flat
+		} else {
+			at := &at{step: self.Strides()[0], index: index}
+			return at.read(op, to, self)
+		}
+	}
+	return along(self, d, index).read(op, to, self)
+}
+
+// vector refuses an index of more than one dimension.
+func vector(op string, index *tensor.Tensor) error {
+	if index.Dim() > 1 {
+		return status.Indexf("%s: index is supposed to be a vector (0 or 1 dimensions), but got shape %v", op, index.Sizes())
+	}
+	return nil
+}
+
+// IndexSelect picks positions of a dimension.
+func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
+	const op = "index_select"
+	d, err := shape.WrapDim(op, dim, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	if err := vector(op, index); err != nil {
+		return nil, err
+	}
+	if err := wantIndex(op, index, true); err != nil {
+		return nil, err
+	}
+	at, err := positionsUnlessMeta(op, index, sizeAt(self, d), indexError(op, d, sizeAt(self, d)))
+	if err != nil {
+		return nil, err
+	}
+	defer at.Release()
+	sizes := slices.Clone(self.Sizes())
+	if self.Dim() > 0 {
+		sizes[d] = index.Numel()
+	} else if index.Numel() != 1 {
+		return nil, status.Runtimef("%s: index to scalar can have only 1 value, got %d values", op, index.Numel())
+	}
+	to, err := target(op, out, sizes, self.DType(), self.Device(), self, index)
+	if err != nil || to.IsMeta() || to.Numel() == 0 {
+		return to, err
+	}
+	full, err := whole(op, at, sizes, d)
+	if err != nil {
+		return nil, err
+	}
+	defer full.Release()
+	return made(to, out, readAlong(op, to, self, d, full))
+}
+
+// Take reads elements by their row-major numbers.
+func Take(out, self, index *tensor.Tensor) (*tensor.Tensor, error) {
+	const op = "take"
+	if err := wantIndex(op, index, false); err != nil {
+		return nil, err
+	}
+	if self.Numel() == 0 && index.Numel() > 0 {
+		return nil, status.Indexf("%s: cannot do a non-empty take() from an empty tensor", op)
+	}
+	to, err := target(op, out, index.Sizes(), self.DType(), self.Device(), self, index)
+	if err != nil || to.IsMeta() {
+		return to, err
+	}
+	at, err := positions(op, index, self.Numel(), true, func(i int64) error {
+		return status.Indexf("%s: out of range: tried to access index %d on a tensor of %d elements", op, i, self.Numel())
+	})
+	if err != nil {
+		return made(to, out, err)
+	}
+	defer at.Release()
+	flat, err := reshape(op, self, []int64{self.Numel()})
+	if err != nil {
+		return made(to, out, err)
+	}
+	defer flat.Release()
+	return made(to, out, flattened(at).read(op, to, flat))
+}
+
+// flattened is at for an index of any shape into a one-dimensional contiguous tensor.
+func flattened(index *tensor.Tensor) *at {
+	return &at{sizes: index.Sizes(), strides: make([]int64, index.Dim()), step: 1, index: index}
+}
+
+// TakeAlongDim gathers along a dimension with broadcasting; without a dimension from the flattened tensor.
+func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (*tensor.Tensor, error) {
+	const op = "take_along_dim"
+	if err := wantIndex(op, indices, false); err != nil {
+		return nil, err
+	}
+	if dim.IsNone() {
+		flat, err := reshape(op, self, []int64{-1})
+		if err != nil {
+			return nil, err
+		}
+		defer flat.Release()
+		index, err := reshape(op, indices, []int64{-1})
+		if err != nil {
+			return nil, err
+		}
+		defer index.Release()
+		return Gather(out, flat, 0, index, false)
+	}
+	if self.Dim() != indices.Dim() {
+		return nil, status.Runtimef("%s: input and indices should have the same number of dimensions, but got %d dimensions for input, and %d dimensions for indices", op, self.Dim(), indices.Dim())
+	}
+	d, err := shape.WrapDim(op, int64(dim), self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	if self.Dim() == 0 {
+		return Gather(out, self, 0, indices, false)
+	}
+	a, b := slices.Clone(self.Sizes()), slices.Clone(indices.Sizes())
+	a[d], b[d] = 1, 1
+	common, err := shape.Broadcast(op, a, b)
+	if err != nil {
+		return nil, err
+	}
+	common[d] = self.Sizes()[d]
+	from, err := expand(op, self, common)
+	if err != nil {
+		return nil, err
+	}
+	defer from.Release()
+	common[d] = indices.Sizes()[d]
+	index, err := expand(op, indices, common)
+	if err != nil {
+		return nil, err
+	}
+	defer index.Release()
+	return Gather(out, from, int64(d), index, false)
+}

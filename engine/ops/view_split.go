@@ -1,0 +1,242 @@
+package ops
+
+import (
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+func releaseAll(tensors []*tensor.Tensor) {
+	for _, t := range tensors {
+		t.Release()
+	}
+}
+
+// pieces views one range of dimension d for each of the sizes that next gives until it reports false.
+func pieces(op string, self *tensor.Tensor, d int, n int, rangeOf func(i int) (start, length int64)) ([]*tensor.Tensor, error) {
+	out := make([]*tensor.Tensor, 0, n)
+	for i := range n {
+		start, length := rangeOf(i)
+		t, err := narrowed(op, self, d, start, length)
+		if err != nil {
+			releaseAll(out)
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+func splitDim(op string, self *tensor.Tensor, dim int64) (int, error) {
+	if self.Dim() == 0 {
+		return 0, status.Runtimef("%s: expects at least a 1-dimensional tensor", op)
+	}
+	return shape.WrapDim(op, dim, self.Dim())
+}
+
+// Split cuts a dimension into pieces of one size, the last of which may be smaller.
+func Split(self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) {
+	d, err := splitDim("split", self, dim)
+	if err != nil {
+		return nil, err
+	}
+	size := self.Sizes()[d]
+	if splitSize < 0 || splitSize == 0 && size != 0 {
+		return nil, status.Runtimef("split: split_size must be positive, but got %d for dimension %d with size %d", splitSize, d, size)
+	}
+	n := int64(1)
+	if splitSize > 0 {
+		n = max((size-1)/splitSize+1, 1)
+	}
+	return pieces("split", self, d, int(n), func(i int) (int64, int64) {
+		start := int64(i) * splitSize
+		return start, min(splitSize, size-start)
+	})
+}
+
+// SplitWithSizes cuts a dimension into pieces of the listed sizes, which must add up.
+func SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
+	d, err := splitDim("split_with_sizes", self, dim)
+	if err != nil {
+		return nil, err
+	}
+	size, total := self.Sizes()[d], int64(0)
+	for _, s := range sizes {
+		if s < 0 || s > size-total {
+			total = -1
+			break
+		}
+		total += s
+	}
+	if total != size {
+		return nil, status.Runtimef("split_with_sizes: expects split_sizes to be non-negative and to sum exactly to %d (input tensor's size at dimension %d), but got %v", size, d, sizes)
+	}
+	at := int64(0)
+	return pieces("split_with_sizes", self, d, len(sizes), func(i int) (int64, int64) {
+		at += sizes[i]
+		return at - sizes[i], sizes[i]
+	})
+}
+
+// Chunk cuts a dimension into at most the given number of equal pieces.
+func Chunk(self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
+	d, err := splitDim("chunk", self, dim)
+	if err != nil {
+		return nil, err
+	}
+	if chunks <= 0 {
+		return nil, status.Runtimef("chunk: expects `chunks` to be greater than 0, got: %d", chunks)
+	}
+	size := self.Sizes()[d]
+	if size == 0 {
+		return SplitWithSizes(self, make([]int64, chunks), dim)
+	}
+	return Split(self, (size-1)/chunks+1, dim)
+}
+
+// Unbind views every position of a dimension, which goes away.
+func Unbind(self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
+	if self.Dim() == 0 {
+		return nil, status.Indexf("unbind: cannot be applied to a 0-dim tensor")
+	}
+	d, err := shape.WrapDim("unbind", dim, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*tensor.Tensor, self.Sizes()[d])
+	for i := range out {
+		if out[i], err = dropped("unbind", self, d, int64(i)); err != nil {
+			releaseAll(out[:i])
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func tensorSplitSections(op string, self *tensor.Tensor, sections int64, d int) ([]*tensor.Tensor, error) {
+	if sections <= 0 {
+		return nil, status.Runtimef("%s: number of sections must be larger than 0, got %d", op, sections)
+	}
+	each, more := self.Sizes()[d]/sections, self.Sizes()[d]%sections
+	return pieces(op, self, d, int(sections), func(i int) (int64, int64) {
+		k := int64(i)
+		if k < more {
+			return k * (each + 1), each + 1
+		}
+		return k*each + more, each
+	})
+}
+
+func tensorSplitIndices(op string, self *tensor.Tensor, indices []int64, d int) ([]*tensor.Tensor, error) {
+	out := make([]*tensor.Tensor, 0, len(indices)+1)
+	start := Int(0)
+	for i := range len(indices) + 1 {
+		stop := NoInt
+		if i < len(indices) {
+			stop = Int(indices[i])
+		}
+		t, err := sliced(op, self, d, start, stop, 1)
+		if err != nil {
+			releaseAll(out)
+			return nil, err
+		}
+		out = append(out, t)
+		start = stop
+	}
+	return out, nil
+}
+
+// TensorSplit cuts a dimension into pieces whose sizes differ by at most 1.
+func TensorSplit(self *tensor.Tensor, sections, dim int64) ([]*tensor.Tensor, error) {
+	d, err := splitDim("tensor_split", self, dim)
+	if err != nil {
+		return nil, err
+	}
+	return tensorSplitSections("tensor_split", self, sections, d)
+}
+
+// TensorSplitIndices cuts a dimension before each of the listed positions.
+func TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64) ([]*tensor.Tensor, error) {
+	d, err := splitDim("tensor_split", self, dim)
+	if err != nil {
+		return nil, err
+	}
+	return tensorSplitIndices("tensor_split", self, indices, d)
+}
+
+// TensorSplitTensor is TensorSplit or TensorSplitIndices by a CPU int64 tensor of 0 or 1 dimensions.
+func TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
+	by := indicesOrSections
+	if by.DType() != dtype.Int64 || by.Dim() > 1 || by.IsMeta() {
+		return nil, status.Runtimef("tensor_split: expected tensor_indices_or_sections to be a CPU int64 tensor of 0 or 1 dimensions, but got %v of shape %v on %v", by.DType(), by.Sizes(), by.Device())
+	}
+	if by.Dim() == 0 {
+		return TensorSplit(self, by.Item().I, dim)
+	}
+	indices := make([]int64, by.Numel())
+	for i := range indices {
+		indices[i] = by.At([]int64{int64(i)}).I
+	}
+	return TensorSplitIndices(self, indices, dim)
+}
+
+// alignedSplit is hsplit, vsplit and dsplit: a cut along the dimension that stacking in that direction joins.
+func alignedSplit(op string, self *tensor.Tensor, d, least int) (int, error) {
+	if self.Dim() < least {
+		return 0, status.Runtimef("%s: requires a tensor with at least %d dimension, but got a tensor with %d dimensions", op, least, self.Dim())
+	}
+	if op == "hsplit" && self.Dim() == 1 {
+		d = 0
+	}
+	return d, nil
+}
+
+func splitEven(op string, self *tensor.Tensor, sections int64, d, least int) ([]*tensor.Tensor, error) {
+	d, err := alignedSplit(op, self, d, least)
+	if err != nil {
+		return nil, err
+	}
+	if sections <= 0 || self.Sizes()[d]%sections != 0 {
+		return nil, status.Runtimef("%s: attempted to split along dimension %d, but the size of the dimension %d is not divisible by the split_size %d", op, d, self.Sizes()[d], sections)
+	}
+	return tensorSplitSections(op, self, sections, d)
+}
+
+func splitAt(op string, self *tensor.Tensor, indices []int64, d, least int) ([]*tensor.Tensor, error) {
+	d, err := alignedSplit(op, self, d, least)
+	if err != nil {
+		return nil, err
+	}
+	return tensorSplitIndices(op, self, indices, d)
+}
+
+// Hsplit cuts columns (the only dimension of a vector) into equal sections.
+func Hsplit(self *tensor.Tensor, sections int64) ([]*tensor.Tensor, error) {
+	return splitEven("hsplit", self, sections, 1, 1)
+}
+
+// HsplitIndices cuts columns before the listed positions.
+func HsplitIndices(self *tensor.Tensor, indices []int64) ([]*tensor.Tensor, error) {
+	return splitAt("hsplit", self, indices, 1, 1)
+}
+
+// Vsplit cuts rows into equal sections.
+func Vsplit(self *tensor.Tensor, sections int64) ([]*tensor.Tensor, error) {
+	return splitEven("vsplit", self, sections, 0, 2)
+}
+
+// VsplitIndices cuts rows before the listed positions.
+func VsplitIndices(self *tensor.Tensor, indices []int64) ([]*tensor.Tensor, error) {
+	return splitAt("vsplit", self, indices, 0, 2)
+}
+
+// Dsplit cuts depth, dimension 2, into equal sections.
+func Dsplit(self *tensor.Tensor, sections int64) ([]*tensor.Tensor, error) {
+	return splitEven("dsplit", self, sections, 2, 3)
+}
+
+// DsplitIndices cuts depth before the listed positions.
+func DsplitIndices(self *tensor.Tensor, indices []int64) ([]*tensor.Tensor, error) {
+	return splitAt("dsplit", self, indices, 2, 3)
+}

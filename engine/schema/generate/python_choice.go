@@ -1,0 +1,210 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/schema"
+)
+
+// pyPredicates tell whether a Python value can be an argument of a type. Types that no overload is told apart by are
+// missing.
+var pyPredicates = map[string]string{
+	"Tensor": "_is_tensor", "Operand": "_is_operand", "Scalar": "_is_number", "int": "_is_int", "float": "_is_real", "bool": "_is_bool", "str": "_is_text",
+	"dtype": "_is_dtype", "Storage": "_is_storage", "Tensor[]": "_is_tensors", "int[]": "_is_ints", "float[]": "_is_reals", "Scalar[]": "_is_numbers",
+}
+
+// receiver tells whether every overload starts with the same tensor, which then has a parameter of its own.
+func (f *pyFunction) receiver() bool {
+	return !slices.ContainsFunc(f.overloads, func(v *pyOverload) bool {
+		return len(v.op.Args) == 0 || v.op.Args[0].Name != "self" || v.op.Args[0].Type.List || v.op.Args[0].Type.Base != "Tensor" && v.op.Args[0].Type.Base != "Operand"
+	})
+}
+
+// choice writes the function that finds the overload that fits a call, in the schema's order.
+func (c *code) choice(f *pyFunction) {
+	receiver := f.receiver()
+	first, skip := "", 0
+	if receiver {
+		first, skip = "input, ", 1
+	}
+	c.WriteString("\n\n")
+	c.line("def %s(%s*args, **kwargs):", f.name, first)
+	c.indent++
+	c.docstring(f.document())
+	if f.aliased() {
+		c.when("kwargs", "_rename(kwargs)")
+	}
+	c.line("n = len(args)")
+	for _, v := range f.overloads {
+		c.line("if %s:", strings.Join(v.conditions(skip), " and "))
+		c.indent++
+		c.line("return %s(%s*args, **kwargs)", v.private, first)
+		c.indent--
+	}
+	var signatures []string
+	for _, v := range f.overloads {
+		signatures = append(signatures, fmt.Sprintf("'(%s)'", v.describe()))
+	}
+	c.line(`raise _no_overload("%s", (%s), args, kwargs)`, f.name, strings.Join(signatures, ", "))
+	c.indent--
+}
+
+// aliased tells whether a parameter of an overload has another name too.
+func (f *pyFunction) aliased() bool {
+	return slices.ContainsFunc(f.overloads, func(v *pyOverload) bool {
+		return slices.ContainsFunc(v.op.Args, func(a schema.Arg) bool { return pyAliases[a.Name] != "" })
+	})
+}
+
+// document joins the documentation of all overloads.
+func (f *pyFunction) document() *schema.Operator {
+	all := &schema.Operator{}
+	for _, v := range f.overloads {
+		all.Doc += fmt.Sprintf("%s(%s)\n%s\n\n", f.name, v.describe(), strings.TrimSpace(v.op.Doc))
+	}
+	all.Example = f.overloads[0].op.Example
+	return all
+}
+
+// describe is the signature for people.
+func (v *pyOverload) describe() string {
+	var out []string
+	kwOnly := false
+	for _, a := range v.op.Args {
+		if a.KwOnly && !kwOnly {
+			kwOnly = true
+			out = append(out, "*")
+		}
+		kind := map[string]string{"Operand": "Tensor|Number", "Scalar": "Number"}[a.Type.Base]
+		if kind == "" {
+			kind = a.Type.Base
+		}
+		if a.Type.List {
+			kind = "sequence of " + kind
+		}
+		text := kind + " " + pyName(a.Name)
+		if a.Default != "" {
+			text += "=" + strings.ReplaceAll(a.Default, "'", `"`)
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
+}
+
+// conditions are the tests that a call fits this overload. skip counts the parameters that are not in args.
+func (v *pyOverload) conditions(skip int) []string {
+	var out []string
+	positional := v.positional()[skip:]
+	variadic := v.variadicSize() || v.variadicTensors()
+	if !variadic {
+		out = append(out, fmt.Sprintf("n <= %d", len(positional)))
+	}
+	var names []string
+	for _, a := range v.op.Args[skip:] {
+		names = append(names, pyName(a.Name))
+		if a.KwOnly && a.Default == "" {
+			out = append(out, fmt.Sprintf(`"%s" in kwargs`, pyName(a.Name)))
+		}
+	}
+	if v.takesOut() {
+		names = append(names, "out")
+	}
+	if v.factory() {
+		names = append(names, "pin_memory", "requires_grad")
+	}
+	if len(names) == 0 {
+		out = append(out, "not kwargs")
+	} else {
+		out = append(out, fmt.Sprintf(`(not kwargs or kwargs.keys() <= {"%s"})`, strings.Join(names, `", "`)))
+	}
+	for i, a := range positional {
+		kind := a.Type.Base
+		if a.Type.List {
+			kind += "[]"
+		}
+		predicate, ok := pyPredicates[kind]
+		if !ok {
+			if a.Default == "" {
+				out = append(out, fmt.Sprintf(`(n > %d or "%s" in kwargs)`, i, pyName(a.Name)))
+			}
+			continue
+		}
+		value := fmt.Sprintf(`_arg(args, %d, kwargs, "%s", _absent)`, i, pyName(a.Name))
+		switch {
+		case variadic && a.Type.List:
+			out = append(out, fmt.Sprintf(`%s(args[%d:] if n != %d else %s)`, predicate, i, i+1, value))
+			continue
+		case a.Default == "None" || a.Type.Optional && a.Default != "":
+			out = append(out, fmt.Sprintf(`_or_none(%s, %s)`, predicate, strings.Replace(value, "_absent", "None", 1)))
+			continue
+		case a.Default != "":
+			value = strings.Replace(value, "_absent", pyDefault(a), 1)
+		case a.Type.Optional:
+			out = append(out, fmt.Sprintf(`_or_none(%s, %s)`, predicate, value))
+			continue
+		}
+		out = append(out, fmt.Sprintf("%s(%s)", predicate, value))
+	}
+	return out
+}
+
+// pyBinary are the operators of Python's binary dunder methods. Those of a reflected method take the number first.
+var pyBinary = []struct {
+	dunder, operator             string
+	reflected, inplace, commutes bool
+}{
+	{"add", "add", true, true, true}, {"sub", "sub", true, true, false}, {"mul", "mul", true, true, true},
+	{"truediv", "div", true, true, false}, {"floordiv", "floor_divide", true, true, false}, {"mod", "remainder", true, true, false},
+	{"pow", "pow", true, true, false}, {"matmul", "matmul", true, false, false},
+	{"and", "bitwise_and", true, true, true}, {"or", "bitwise_or", true, true, true}, {"xor", "bitwise_xor", true, true, true},
+	{"lshift", "bitwise_left_shift", true, true, false}, {"rshift", "bitwise_right_shift", true, true, false},
+	{"eq", "eq", false, false, false}, {"ne", "ne", false, false, false}, {"lt", "lt", false, false, false},
+	{"le", "le", false, false, false}, {"gt", "gt", false, false, false}, {"ge", "ge", false, false, false},
+}
+
+// dunders writes Python's operator methods over the functions of this module.
+func (c *code) dunders(list []*pyFunction) {
+	exists := map[string]bool{}
+	for _, f := range list {
+		if f.module == "functions" {
+			exists[f.name] = true
+		}
+	}
+	method := func(dunder, result string) {
+		c.WriteString("\n\n")
+		c.line("def __%s__(self, other):", dunder)
+		c.indent++
+		c.when("other.__class__ is not _Tensor and not _is_operand(other)", "return NotImplemented")
+		c.line("return %s", result)
+		c.indent--
+		c.line("_Tensor.__%s__ = __%s__", dunder, dunder)
+	}
+	for _, b := range pyBinary {
+		if !exists[b.operator] {
+			continue
+		}
+		method(b.dunder, b.operator+"(self, other)")
+		if b.reflected {
+			call := b.operator + "(other, self)"
+			if b.commutes {
+				call = b.operator + "(self, other)"
+			}
+			method("r"+b.dunder, call)
+		}
+		if b.inplace && exists[b.operator+"_"] {
+			method("i"+b.dunder, b.operator+"_(self, other)")
+		}
+	}
+	for _, u := range [][2]string{{"neg", "neg"}, {"pos", "positive"}, {"abs", "abs"}, {"invert", "bitwise_not"}} {
+		if exists[u[1]] {
+			c.WriteString("\n\n")
+			c.line("def __%s__(self):", u[0])
+			c.indent++
+			c.line("return %s(self)", u[1])
+			c.indent--
+			c.line("_Tensor.__%s__ = __%s__", u[0], u[0])
+		}
+	}
+}

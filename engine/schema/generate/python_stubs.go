@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/schema"
+)
+
+const pyStubHead = pythonBanner + `# ruff: noqa
+from collections.abc import Sequence
+from typing import Any, NamedTuple, overload
+
+from ._device import device as _device
+from ._dtypes import dtype as _dtype, layout as _layout, memory_format as _memory_format
+from ._random import Generator as _Generator
+from ._storage import UntypedStorage as _Storage
+from ._tensor import Tensor as _Tensor
+
+_Number = bool | int | float | complex
+_int, _float, _bool, _str = int, float, bool, str
+`
+
+// pyType is the annotation of an argument, or of a result when result is set.
+func pyType(t schema.Type, result bool) string {
+	s := map[string]string{"Tensor": "_Tensor", "Operand": "_Tensor | _Number", "Scalar": "_Number", "int": "_int", "float": "_float", "bool": "_bool", "str": "_str",
+		"dtype": "_dtype", "device": "_device | _str | _int", "layout": "_layout", "memory_format": "_memory_format", "Generator": "_Generator", "Index": "Any",
+		"Storage": "_Storage", "pointer": "Any"}[t.Base]
+	switch {
+	case result && t.List:
+		return "tuple[" + s + ", ...]"
+	case result && t.Base == "device":
+		return "_device"
+	case t.List && t.Base == "int":
+		s = "_int | Sequence[_int]"
+	case t.List:
+		s = "Sequence[" + s + "]"
+	}
+	if t.Optional {
+		s += " | None"
+	}
+	return s
+}
+
+// stub is the typed signature of one overload.
+func (v *pyOverload) stub(name string, method bool) string {
+	var out []string
+	star := false
+	for i, a := range v.op.Args {
+		p := pyName(a.Name)
+		kind := pyType(a.Type, false)
+		switch {
+		case method && i == 0:
+			out = append(out, "self")
+			continue
+		case v.variadicTensors() && a.Type.List:
+			out = append(out, "*"+p+": _Tensor | Sequence[_Tensor]")
+			star = true
+			continue
+		case v.variadicSize() && a.Type.List && !a.KwOnly:
+			out = append(out, p+": "+kind, "*more: _int")
+			star = true
+			continue
+		case a.KwOnly && !star:
+			star = true
+			out = append(out, "*")
+		}
+		if a.Default == "None" && !strings.HasSuffix(kind, "None") {
+			kind += " | None"
+		}
+		if a.Default != "" {
+			kind += " = ..."
+		}
+		out = append(out, p+": "+kind)
+	}
+	aliased := v.aliased()
+	if v.takesOut() || v.factory() || len(aliased) > 0 {
+		if !star {
+			out = append(out, "*")
+		}
+		if v.takesOut() {
+			kind := "_Tensor"
+			if len(v.op.Returns) > 1 {
+				kind = "Sequence[_Tensor]"
+			}
+			out = append(out, "out: "+kind+" | None = ...")
+		}
+		for _, a := range aliased {
+			out = append(out, pyAliases[a.Name]+": "+pyType(a.Type, false)+" = ...")
+		}
+		if v.factory() {
+			out = append(out, "pin_memory: _bool | None = ...", "requires_grad: _bool = ...")
+		}
+	}
+	result := "None"
+	switch {
+	case len(v.op.Returns) > 1:
+		result = v.resultType()
+	case v.inplace || len(v.op.Returns) == 0 && len(v.op.Args) > 0 && v.op.Args[0].Mutated:
+		result = "_Tensor"
+	case len(v.op.Returns) == 1:
+		result = pyType(v.op.Returns[0].Type, true)
+	}
+	return fmt.Sprintf("def %s(%s) -> %s: ...", name, strings.Join(out, ", "), result)
+}
+
+// pyStubs writes the stub of every generated module, and one of the methods that Tensor gets from them.
+func pyStubs(out *output, byModule map[string][]*pyFunction) {
+	methods := &code{}
+	methods.WriteString(pyStubHead)
+	methods.line("from .gen_functions import *")
+	methods.WriteString("\nclass Methods:\n")
+	methods.indent++
+	methods.line("__slots__ = ()")
+	for _, module := range pyModules {
+		c := &code{}
+		c.WriteString(pyStubHead + "\n")
+		for _, f := range byModule[module] {
+			for _, v := range f.overloads {
+				if len(v.op.Returns) > 1 {
+					c.line("class %s(NamedTuple):", v.resultType())
+					c.indent++
+					for _, r := range v.op.Returns {
+						c.line("%s: %s", r.Name, pyType(r.Type, true))
+					}
+					c.indent--
+				}
+				if len(f.overloads) > 1 {
+					c.line("@overload")
+				}
+				c.line("%s", v.stub(f.name, false))
+			}
+		}
+		out.write(pythonDir+"gen_"+module+".pyi", c.String())
+	}
+	for _, f := range byModule["functions"] {
+		if !f.has("method") {
+			continue
+		}
+		for _, v := range f.overloads {
+			if len(f.overloads) > 1 {
+				methods.line("@overload")
+			}
+			methods.line("%s", v.stub(f.name, true))
+		}
+	}
+	out.write(pythonDir+"gen_methods.pyi", methods.String())
+}
