@@ -235,11 +235,11 @@ func (l *layout) checkSizes(arranged []*tensor.Tensor) error {
 	return nil
 }
 
-// sumOut adds up the positions in sum, which keep size 1, in dtype d.
+// sumOut adds up the positions in sum, which keep size 1, in dtype d or in the dtype that sums have.
 func sumOut(t *tensor.Tensor, sum []bool, d dtype.DType) (*tensor.Tensor, error) {
 	var dims []int64
 	for p, s := range sum {
-		if s && t.Sizes()[p] != 1 {
+		if s && (t.Sizes()[p] != 1 || d == dtype.None) {
 			dims = append(dims, int64(p))
 		}
 	}

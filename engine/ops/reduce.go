@@ -138,7 +138,7 @@ func (r reducer) run(op string, compute dtype.DType, outs [2]*tensor.Tensor, in 
 		l.ReducedSizes[i], l.ReducedIn[i] = d.size, d.in
 	}
 	l.Columns = 0
-	if kept.n > 0 && (kept.dims[0].size >= shortRow && l.ReducedSizes[0] > 1 && kept.dims[0].in < l.ReducedIn[0] || kept.dims[0].size > count && count <= shortRow) {
+	if kept.n > 0 && sideBySide(&kept.dims[0], l.ReducedSizes[0], l.ReducedIn[0], count) {
 		l.Columns = 1
 	}
 	if outputs*count < 2*iter.Grain {
@@ -150,6 +150,13 @@ func (r reducer) run(op string, compute dtype.DType, outs [2]*tensor.Tensor, in 
 	}
 	splitKept(l, outputs*count)
 	return nil
+}
+
+// sideBySide tells whether neighbours in the fastest kept dimension are reduced together: where they lie closer than the
+// elements of one row and are many or back to back, and where rows are short.
+func sideBySide(kept *dim, size, step, count int64) bool {
+	closer := size > 1 && kept.in < step && (kept.size >= shortRow || step == kept.in*kept.size)
+	return closer || kept.size > count && count <= shortRow
 }
 
 // pieces cuts the longest reduced dimension and combines the pieces' totals.

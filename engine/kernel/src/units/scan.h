@@ -97,7 +97,7 @@ inline Complex128 LogAddExpStep::next<Complex128>(Complex128 a, Complex128 x) {
   if (hi.re == -INFINITY || isinf(lo.re)) return hi;
   const double e = exp(lo.re - hi.re);
   const Complex128 sum = {1 + e * cos(lo.im - hi.im), e * sin(lo.im - hi.im)};
-  return {hi.re + log(hypot(sum.re, sum.im)), remainder(hi.im + atan2(sum.im, sum.re), 2 * M_PI)};
+  return {hi.re + log(hypot(sum.re, sum.im)), hi.im + atan2(sum.im, sum.re)};
 }
 
 struct Cumsum {
