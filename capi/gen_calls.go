@@ -491,6 +491,71 @@ var calls = [...]func(frame) error{
 		return f.setTensors(err, r0)
 	}, // bitwise_right_shift
 	func(f frame) error {
+		r0, err := ops.Matmul(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // matmul
+	func(f frame) error {
+		r0, err := ops.Mm(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // mm
+	func(f frame) error {
+		r0, err := ops.Bmm(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // bmm
+	func(f frame) error {
+		r0, err := ops.Mv(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // mv
+	func(f frame) error {
+		r0, err := ops.Dot(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // dot
+	func(f frame) error {
+		r0, err := ops.Vdot(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // vdot
+	func(f frame) error {
+		r0, err := ops.Inner(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // inner
+	func(f frame) error {
+		r0, err := ops.Outer(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // outer
+	func(f frame) error {
+		r0, err := ops.Outer(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // ger
+	func(f frame) error {
+		r0, err := ops.Addmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	}, // addmm
+	func(f frame) error {
+		r0, err := ops.Baddbmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	}, // baddbmm
+	func(f frame) error {
+		r0, err := ops.Addbmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	}, // addbmm
+	func(f frame) error {
+		r0, err := ops.Addmv(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	}, // addmv
+	func(f frame) error {
+		r0, err := ops.Addr(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	}, // addr
+	func(f frame) error { r0, err := ops.Einsum(f.str(0), f.tensors(1)); return f.setTensors(err, r0) }, // einsum
+	func(f frame) error {
+		r0, err := ops.Tensordot(f.out(0), f.tensor(0), f.tensor(1), f.int(2))
+		return f.setTensors(err, r0)
+	}, // tensordot
+	func(f frame) error {
+		r0, err := ops.TensordotDims(f.out(0), f.tensor(0), f.tensor(1), f.ints(2), f.ints(3))
+		return f.setTensors(err, r0)
+	}, // tensordot.dims
+	func(f frame) error {
 		r0, err := ops.ToString(f.tensor(0), f.int(1), f.int(2), f.int(3), f.int(4), f.boolOptional(5))
 		return f.setStr(err, r0)
 	}, // to_string
@@ -718,6 +783,14 @@ var calls = [...]func(frame) error{
 		r0, r1, err := ops.MinDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	}, // min.dim
+	func(f frame) error {
+		r0, err := ops.Maximum(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // max.other
+	func(f frame) error {
+		r0, err := ops.Minimum(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // min.other
 	func(f frame) error {
 		r0, r1, err := ops.Aminmax(f.out(0), f.out(1), f.tensor(0), f.intOptional(1), f.bool(2))
 		return f.setTensors(err, r0, r1)

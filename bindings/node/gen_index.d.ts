@@ -1126,6 +1126,104 @@ export class Tensor extends Handle {
    */
   bitwiseRightShift_(other: Tensor | Scalar): this;
   /**
+   * Product of matrices, of vectors, or of batches of matrices whose batch dimensions broadcast. A vector counts as a row on the left and
+   * as a column on the right, and the result loses that dimension; two vectors give their dot product. Operands have one dtype; 16-bit floats
+   * are multiplied in float32, integers wrap around.
+   */
+  matmul(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Product of an n x k and a k x m matrix: n x m.
+   */
+  mm(mat2: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Products of two batches of matrices: b x n x k times b x k x m gives b x n x m.
+   */
+  bmm(mat2: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Product of an n x k matrix and a vector of k elements: n elements.
+   */
+  mv(vec: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Sum of the products of two vectors' elements; zero-dim.
+   */
+  dot(tensor: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * As `dot`, with the elements of `self` conjugated.
+   */
+  vdot(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Sums products along the last dimensions of `self` and `other`, which must match; a zero-dim operand scales the other.
+   */
+  inner(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
+   */
+  outer(vec2: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
+   */
+  ger(vec2: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * `beta` times `self`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+   * and `alpha` must be integers.
+   */
+  addmm(mat1: Tensor, options: { mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+  addmm(mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+  /**
+   * `beta` times `self`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+   * and `alpha` must be integers.
+   */
+  addmm_(mat1: Tensor, options: { mat2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
+  addmm_(mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
+  /**
+   * `beta` times `self`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+   * and `alpha` must be integers.
+   */
+  baddbmm(batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+  baddbmm(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+  /**
+   * `beta` times `self`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+   * and `alpha` must be integers.
+   */
+  baddbmm_(batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
+  baddbmm_(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
+  /**
+   * `beta` times `self`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+   * and `alpha` must be integers.
+   */
+  addbmm(batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+  addbmm(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+  /**
+   * `beta` times `self`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+   * and `alpha` must be integers.
+   */
+  addbmm_(batch1: Tensor, options: { batch2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
+  addbmm_(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
+  /**
+   * `beta` times `self`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+   * and `alpha` must be integers.
+   */
+  addmv(mat: Tensor, options: { vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+  addmv(mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+  /**
+   * `beta` times `self`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+   * and `alpha` must be integers.
+   */
+  addmv_(mat: Tensor, options: { vec: Tensor; beta?: Scalar; alpha?: Scalar }): this;
+  addmv_(mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
+  /**
+   * `beta` times `self`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+   * and `alpha` must be integers.
+   */
+  addr(vec1: Tensor, options: { vec2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+  addr(vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+  /**
+   * `beta` times `self`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+   * and `alpha` must be integers.
+   */
+  addr_(vec1: Tensor, options: { vec2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
+  addr_(vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
+  /**
    * Draws 0 or 1 for every element of `self`, which is the probability of 1.
    */
   bernoulli(options?: { generator?: Generator | null; out?: Tensor | null }): Tensor;
@@ -1321,6 +1419,10 @@ export class Tensor extends Handle {
   max(dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   max(dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   /**
+   * As `maximum`: the larger of two elements, NaN where either is.
+   */
+  max(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
    * The smallest of all elements, NaN where there is one. An input without elements is an error.
    */
   min(options?: { out?: Tensor | null }): Tensor;
@@ -1329,6 +1431,10 @@ export class Tensor extends Handle {
    */
   min(dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   min(dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * As `minimum`: the smaller of two elements, NaN where either is.
+   */
+  min(other: Tensor, options?: { out?: Tensor | null }): Tensor;
   /**
    * The smallest and the largest elements along `dim`, or of all.
    */
@@ -2939,6 +3045,153 @@ export function bitwiseRightShift(input: Tensor | Scalar, other: Tensor | Scalar
 export function bitwiseRightShiftAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
 export function bitwiseRightShiftAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
+ * Product of matrices, of vectors, or of batches of matrices whose batch dimensions broadcast. A vector counts as a row on the left and
+ * as a column on the right, and the result loses that dimension; two vectors give their dot product. Operands have one dtype; 16-bit floats
+ * are multiplied in float32, integers wrap around.
+ */
+export function matmul(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function matmul(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** matmul, off the event loop. */
+export function matmulAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function matmulAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Product of an n x k and a k x m matrix: n x m.
+ */
+export function mm(input: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Tensor;
+export function mm(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** mm, off the event loop. */
+export function mmAsync(input: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function mmAsync(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Products of two batches of matrices: b x n x k times b x k x m gives b x n x m.
+ */
+export function bmm(input: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Tensor;
+export function bmm(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** bmm, off the event loop. */
+export function bmmAsync(input: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function bmmAsync(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Product of an n x k matrix and a vector of k elements: n elements.
+ */
+export function mv(input: Tensor, options: { vec: Tensor; out?: Tensor | null }): Tensor;
+export function mv(input: Tensor, vec: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** mv, off the event loop. */
+export function mvAsync(input: Tensor, options: { vec: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function mvAsync(input: Tensor, vec: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Sum of the products of two vectors' elements; zero-dim.
+ */
+export function dot(input: Tensor, options: { tensor: Tensor; out?: Tensor | null }): Tensor;
+export function dot(input: Tensor, tensor: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** dot, off the event loop. */
+export function dotAsync(input: Tensor, options: { tensor: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function dotAsync(input: Tensor, tensor: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * As `dot`, with the elements of `self` conjugated.
+ */
+export function vdot(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function vdot(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** vdot, off the event loop. */
+export function vdotAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function vdotAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Sums products along the last dimensions of `self` and `other`, which must match; a zero-dim operand scales the other.
+ */
+export function inner(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function inner(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** inner, off the event loop. */
+export function innerAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function innerAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
+ */
+export function outer(input: Tensor, options: { vec2: Tensor; out?: Tensor | null }): Tensor;
+export function outer(input: Tensor, vec2: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** outer, off the event loop. */
+export function outerAsync(input: Tensor, options: { vec2: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function outerAsync(input: Tensor, vec2: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
+ */
+export function ger(input: Tensor, options: { vec2: Tensor; out?: Tensor | null }): Tensor;
+export function ger(input: Tensor, vec2: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** ger, off the event loop. */
+export function gerAsync(input: Tensor, options: { vec2: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function gerAsync(input: Tensor, vec2: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `beta` times `self`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+ * and `alpha` must be integers.
+ */
+export function addmm(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+export function addmm(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+/** addmm, off the event loop. */
+export function addmmAsync(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function addmmAsync(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `beta` times `self`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+ * and `alpha` must be integers.
+ */
+export function baddbmm(input: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+export function baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+/** baddbmm, off the event loop. */
+export function baddbmmAsync(input: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function baddbmmAsync(input: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `beta` times `self`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+ * and `alpha` must be integers.
+ */
+export function addbmm(input: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+export function addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+/** addbmm, off the event loop. */
+export function addbmmAsync(input: Tensor, options: { batch1: Tensor; batch2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function addbmmAsync(input: Tensor, batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `beta` times `self`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+ * and `alpha` must be integers.
+ */
+export function addmv(input: Tensor, options: { mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+export function addmv(input: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+/** addmv, off the event loop. */
+export function addmvAsync(input: Tensor, options: { mat: Tensor; vec: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function addmvAsync(input: Tensor, mat: Tensor, vec: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `beta` times `self`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+ * and `alpha` must be integers.
+ */
+export function addr(input: Tensor, options: { vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+export function addr(input: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+/** addr, off the event loop. */
+export function addrAsync(input: Tensor, options: { vec1: Tensor; vec2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function addrAsync(input: Tensor, vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Sums products of the operands' elements over the subscripts that the output lacks. `equation` names a letter for every dimension of every
+ * operand, such as "bij,bjk->bik"; "..." stands for dimensions that broadcast; a letter repeated in one operand takes its diagonal. Without
+ * "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions.
+ */
+export function einsum(equation: string, options: { tensors: readonly Tensor[] }): Tensor;
+export function einsum(equation: string, tensors: readonly Tensor[]): Tensor;
+/** einsum, off the event loop. */
+export function einsumAsync(equation: string, options: { tensors: readonly Tensor[] }): Promise<Tensor>;
+export function einsumAsync(equation: string, tensors: readonly Tensor[]): Promise<Tensor>;
+/**
+ * Multiplies and sums over the last `dims` dimensions of `self` and the first `dims` of `other`.
+ */
+export function tensordot(input: Tensor, options: { other: Tensor; dims?: Int; out?: Tensor | null }): Tensor;
+export function tensordot(input: Tensor, other: Tensor, options?: { dims?: Int; out?: Tensor | null }): Tensor;
+export function tensordot(input: Tensor, other: Tensor, dims: Int, options?: { out?: Tensor | null }): Tensor;
+/**
+ * Multiplies and sums over pairs of dimensions of `self` and `other`, whose sizes match or are 1.
+ */
+export function tensordot(input: Tensor, options: { other: Tensor; dimsSelf: Ints; dimsOther: Ints; out?: Tensor | null }): Tensor;
+export function tensordot(input: Tensor, other: Tensor, dimsSelf: Ints, dimsOther: Ints, options?: { out?: Tensor | null }): Tensor;
+/** tensordot, off the event loop. */
+export function tensordotAsync(input: Tensor, options: { other: Tensor; dims?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function tensordotAsync(input: Tensor, other: Tensor, options?: { dims?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function tensordotAsync(input: Tensor, other: Tensor, dims: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/** tensordot, off the event loop. */
+export function tensordotAsync(input: Tensor, options: { other: Tensor; dimsSelf: Ints; dimsOther: Ints; out?: Tensor | null }): Promise<Tensor>;
+export function tensordotAsync(input: Tensor, other: Tensor, dimsSelf: Ints, dimsOther: Ints, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
  * Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
  * `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
  * absent, as the elements need. Free the text with tensor_string_free.
@@ -3370,12 +3623,20 @@ export function max(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 export function max(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function max(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function max(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/**
+ * As `maximum`: the larger of two elements, NaN where either is.
+ */
+export function max(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function max(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** max, off the event loop. */
 export function maxAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
 /** max, off the event loop. */
 export function maxAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function maxAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function maxAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/** max, off the event loop. */
+export function maxAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function maxAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
  * The smallest of all elements, NaN where there is one. An input without elements is an error.
  */
@@ -3386,12 +3647,20 @@ export function min(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 export function min(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function min(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function min(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/**
+ * As `minimum`: the smaller of two elements, NaN where either is.
+ */
+export function min(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function min(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** min, off the event loop. */
 export function minAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
 /** min, off the event loop. */
 export function minAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function minAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function minAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/** min, off the event loop. */
+export function minAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function minAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
  * The smallest and the largest elements along `dim`, or of all.
  */

@@ -14,10 +14,18 @@ const lt_acosh = lt.acosh;
 const lt_acoshAsync = lt.acoshAsync;
 const lt_add = lt.add;
 const lt_addAsync = lt.addAsync;
+const lt_addbmm = lt.addbmm;
+const lt_addbmmAsync = lt.addbmmAsync;
 const lt_addcdiv = lt.addcdiv;
 const lt_addcdivAsync = lt.addcdivAsync;
 const lt_addcmul = lt.addcmul;
 const lt_addcmulAsync = lt.addcmulAsync;
+const lt_addmm = lt.addmm;
+const lt_addmmAsync = lt.addmmAsync;
+const lt_addmv = lt.addmv;
+const lt_addmvAsync = lt.addmvAsync;
+const lt_addr = lt.addr;
+const lt_addrAsync = lt.addrAsync;
 const lt_adjoint = lt.adjoint;
 const lt_adjointAsync = lt.adjointAsync;
 const lt_all = lt.all;
@@ -68,6 +76,8 @@ const lt_atan2Async = lt.atan2Async;
 const lt_atanAsync = lt.atanAsync;
 const lt_atanh = lt.atanh;
 const lt_atanhAsync = lt.atanhAsync;
+const lt_baddbmm = lt.baddbmm;
+const lt_baddbmmAsync = lt.baddbmmAsync;
 const lt_bernoulli = lt.bernoulli;
 const lt_bernoulliAsync = lt.bernoulliAsync;
 const lt_bfloat16 = lt.bfloat16;
@@ -83,6 +93,8 @@ const lt_bitwiseRightShift = lt.bitwiseRightShift;
 const lt_bitwiseRightShiftAsync = lt.bitwiseRightShiftAsync;
 const lt_bitwiseXor = lt.bitwiseXor;
 const lt_bitwiseXorAsync = lt.bitwiseXorAsync;
+const lt_bmm = lt.bmm;
+const lt_bmmAsync = lt.bmmAsync;
 const lt_bool = lt.bool;
 const lt_broadcastTo = lt.broadcastTo;
 const lt_broadcastToAsync = lt.broadcastToAsync;
@@ -131,9 +143,13 @@ const lt_div = lt.div;
 const lt_divAsync = lt.divAsync;
 const lt_divide = lt.divide;
 const lt_divideAsync = lt.divideAsync;
+const lt_dot = lt.dot;
+const lt_dotAsync = lt.dotAsync;
 const lt_dsplit = lt.dsplit;
 const lt_dsplitAsync = lt.dsplitAsync;
 const lt_dtypeSize = lt.dtypeSize;
+const lt_einsum = lt.einsum;
+const lt_einsumAsync = lt.einsumAsync;
 const lt_empty = lt.empty;
 const lt_emptyAsync = lt.emptyAsync;
 const lt_emptyCache = lt.emptyCache;
@@ -187,6 +203,8 @@ const lt_gatherAsync = lt.gatherAsync;
 const lt_ge = lt.ge;
 const lt_geAsync = lt.geAsync;
 const lt_generatorNew = lt.generatorNew;
+const lt_ger = lt.ger;
+const lt_gerAsync = lt.gerAsync;
 const lt_getDefaultDevice = lt.getDefaultDevice;
 const lt_getDefaultDtype = lt.getDefaultDtype;
 const lt_getNumThreads = lt.getNumThreads;
@@ -214,6 +232,8 @@ const lt_indexReduce = lt.indexReduce;
 const lt_indexReduceAsync = lt.indexReduceAsync;
 const lt_indexSelect = lt.indexSelect;
 const lt_indexSelectAsync = lt.indexSelectAsync;
+const lt_inner = lt.inner;
+const lt_innerAsync = lt.innerAsync;
 const lt_int16 = lt.int16;
 const lt_int32 = lt.int32;
 const lt_int64 = lt.int64;
@@ -272,6 +292,8 @@ const lt_maskedScatter = lt.maskedScatter;
 const lt_maskedScatterAsync = lt.maskedScatterAsync;
 const lt_maskedSelect = lt.maskedSelect;
 const lt_maskedSelectAsync = lt.maskedSelectAsync;
+const lt_matmul = lt.matmul;
+const lt_matmulAsync = lt.matmulAsync;
 const lt_max = lt.max;
 const lt_maxAsync = lt.maxAsync;
 const lt_maximum = lt.maximum;
@@ -283,6 +305,8 @@ const lt_min = lt.min;
 const lt_minAsync = lt.minAsync;
 const lt_minimum = lt.minimum;
 const lt_minimumAsync = lt.minimumAsync;
+const lt_mm = lt.mm;
+const lt_mmAsync = lt.mmAsync;
 const lt_moveaxis = lt.moveaxis;
 const lt_moveaxisAsync = lt.moveaxisAsync;
 const lt_movedim = lt.movedim;
@@ -293,6 +317,8 @@ const lt_multinomial = lt.multinomial;
 const lt_multinomialAsync = lt.multinomialAsync;
 const lt_multiply = lt.multiply;
 const lt_multiplyAsync = lt.multiplyAsync;
+const lt_mv = lt.mv;
+const lt_mvAsync = lt.mvAsync;
 const lt_nanmean = lt.nanmean;
 const lt_nanmeanAsync = lt.nanmeanAsync;
 const lt_nansum = lt.nansum;
@@ -319,6 +345,8 @@ const lt_ones = lt.ones;
 const lt_onesAsync = lt.onesAsync;
 const lt_onesLike = lt.onesLike;
 const lt_onesLikeAsync = lt.onesLikeAsync;
+const lt_outer = lt.outer;
+const lt_outerAsync = lt.outerAsync;
 const lt_parseDevice = lt.parseDevice;
 const lt_permute = lt.permute;
 const lt_permuteAsync = lt.permuteAsync;
@@ -446,6 +474,8 @@ const lt_tanhAsync = lt.tanhAsync;
 const lt_tensor = lt.tensor;
 const lt_tensorSplit = lt.tensorSplit;
 const lt_tensorSplitAsync = lt.tensorSplitAsync;
+const lt_tensordot = lt.tensordot;
+const lt_tensordotAsync = lt.tensordotAsync;
 const lt_toString = lt.toString;
 const lt_transpose = lt.transpose;
 const lt_transposeAsync = lt.transposeAsync;
@@ -468,6 +498,8 @@ const lt_var = lt.var;
 const lt_varAsync = lt.varAsync;
 const lt_varMean = lt.varMean;
 const lt_varMeanAsync = lt.varMeanAsync;
+const lt_vdot = lt.vdot;
+const lt_vdotAsync = lt.vdotAsync;
 const lt_version = lt.version;
 const lt_viewAsComplex = lt.viewAsComplex;
 const lt_viewAsComplexAsync = lt.viewAsComplexAsync;
@@ -497,10 +529,18 @@ export {
   lt_acoshAsync as acoshAsync,
   lt_add as add,
   lt_addAsync as addAsync,
+  lt_addbmm as addbmm,
+  lt_addbmmAsync as addbmmAsync,
   lt_addcdiv as addcdiv,
   lt_addcdivAsync as addcdivAsync,
   lt_addcmul as addcmul,
   lt_addcmulAsync as addcmulAsync,
+  lt_addmm as addmm,
+  lt_addmmAsync as addmmAsync,
+  lt_addmv as addmv,
+  lt_addmvAsync as addmvAsync,
+  lt_addr as addr,
+  lt_addrAsync as addrAsync,
   lt_adjoint as adjoint,
   lt_adjointAsync as adjointAsync,
   lt_all as all,
@@ -551,6 +591,8 @@ export {
   lt_atanAsync as atanAsync,
   lt_atanh as atanh,
   lt_atanhAsync as atanhAsync,
+  lt_baddbmm as baddbmm,
+  lt_baddbmmAsync as baddbmmAsync,
   lt_bernoulli as bernoulli,
   lt_bernoulliAsync as bernoulliAsync,
   lt_bfloat16 as bfloat16,
@@ -566,6 +608,8 @@ export {
   lt_bitwiseRightShiftAsync as bitwiseRightShiftAsync,
   lt_bitwiseXor as bitwiseXor,
   lt_bitwiseXorAsync as bitwiseXorAsync,
+  lt_bmm as bmm,
+  lt_bmmAsync as bmmAsync,
   lt_bool as bool,
   lt_broadcastTo as broadcastTo,
   lt_broadcastToAsync as broadcastToAsync,
@@ -614,9 +658,13 @@ export {
   lt_divAsync as divAsync,
   lt_divide as divide,
   lt_divideAsync as divideAsync,
+  lt_dot as dot,
+  lt_dotAsync as dotAsync,
   lt_dsplit as dsplit,
   lt_dsplitAsync as dsplitAsync,
   lt_dtypeSize as dtypeSize,
+  lt_einsum as einsum,
+  lt_einsumAsync as einsumAsync,
   lt_empty as empty,
   lt_emptyAsync as emptyAsync,
   lt_emptyCache as emptyCache,
@@ -670,6 +718,8 @@ export {
   lt_ge as ge,
   lt_geAsync as geAsync,
   lt_generatorNew as generatorNew,
+  lt_ger as ger,
+  lt_gerAsync as gerAsync,
   lt_getDefaultDevice as getDefaultDevice,
   lt_getDefaultDtype as getDefaultDtype,
   lt_getNumThreads as getNumThreads,
@@ -697,6 +747,8 @@ export {
   lt_indexReduceAsync as indexReduceAsync,
   lt_indexSelect as indexSelect,
   lt_indexSelectAsync as indexSelectAsync,
+  lt_inner as inner,
+  lt_innerAsync as innerAsync,
   lt_int16 as int16,
   lt_int32 as int32,
   lt_int64 as int64,
@@ -755,6 +807,8 @@ export {
   lt_maskedScatterAsync as maskedScatterAsync,
   lt_maskedSelect as maskedSelect,
   lt_maskedSelectAsync as maskedSelectAsync,
+  lt_matmul as matmul,
+  lt_matmulAsync as matmulAsync,
   lt_max as max,
   lt_maxAsync as maxAsync,
   lt_maximum as maximum,
@@ -766,6 +820,8 @@ export {
   lt_minAsync as minAsync,
   lt_minimum as minimum,
   lt_minimumAsync as minimumAsync,
+  lt_mm as mm,
+  lt_mmAsync as mmAsync,
   lt_moveaxis as moveaxis,
   lt_moveaxisAsync as moveaxisAsync,
   lt_movedim as movedim,
@@ -776,6 +832,8 @@ export {
   lt_multinomialAsync as multinomialAsync,
   lt_multiply as multiply,
   lt_multiplyAsync as multiplyAsync,
+  lt_mv as mv,
+  lt_mvAsync as mvAsync,
   lt_nanmean as nanmean,
   lt_nanmeanAsync as nanmeanAsync,
   lt_nansum as nansum,
@@ -802,6 +860,8 @@ export {
   lt_onesAsync as onesAsync,
   lt_onesLike as onesLike,
   lt_onesLikeAsync as onesLikeAsync,
+  lt_outer as outer,
+  lt_outerAsync as outerAsync,
   lt_parseDevice as parseDevice,
   lt_permute as permute,
   lt_permuteAsync as permuteAsync,
@@ -929,6 +989,8 @@ export {
   lt_tensor as tensor,
   lt_tensorSplit as tensorSplit,
   lt_tensorSplitAsync as tensorSplitAsync,
+  lt_tensordot as tensordot,
+  lt_tensordotAsync as tensordotAsync,
   lt_toString as toString,
   lt_transpose as transpose,
   lt_transposeAsync as transposeAsync,
@@ -951,6 +1013,8 @@ export {
   lt_varAsync as varAsync,
   lt_varMean as varMean,
   lt_varMeanAsync as varMeanAsync,
+  lt_vdot as vdot,
+  lt_vdotAsync as vdotAsync,
   lt_version as version,
   lt_viewAsComplex as viewAsComplex,
   lt_viewAsComplexAsync as viewAsComplexAsync,

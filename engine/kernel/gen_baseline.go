@@ -12,6 +12,7 @@ package kernel
 // extern const lt_kernel lt_driver_baseline[];
 // extern const lt_kernel lt_exponential_baseline[];
 // extern const lt_kernel lt_extremum_baseline[];
+// extern const lt_kernel lt_gemm_baseline[];
 // extern const lt_kernel lt_hyperbolic_baseline[];
 // extern const lt_kernel lt_index_baseline[];
 // extern const lt_kernel lt_inverse_trigonometric_baseline[];
@@ -30,7 +31,7 @@ package kernel
 // extern const lt_kernel lt_sign_baseline[];
 // extern const lt_kernel lt_ternary_baseline[];
 // extern const lt_kernel lt_trigonometric_baseline[];
-// static const lt_kernel *const lt_units_baseline[] = {lt_arithmetic_baseline, lt_bitwise_baseline, lt_classify_baseline, lt_comparison_baseline, lt_complex_baseline, lt_division_baseline, lt_driver_baseline, lt_exponential_baseline, lt_extremum_baseline, lt_hyperbolic_baseline, lt_index_baseline, lt_inverse_trigonometric_baseline, lt_logarithm_baseline, lt_logical_baseline, lt_masks_baseline, lt_power_baseline, lt_ranges_baseline, lt_reduce_driver_baseline, lt_reduce_minmax_baseline, lt_reduce_norm_baseline, lt_reduce_sum_baseline, lt_reduce_var_baseline, lt_rounding_baseline, lt_scatter_baseline, lt_sign_baseline, lt_ternary_baseline, lt_trigonometric_baseline, NULL};
+// static const lt_kernel *const lt_units_baseline[] = {lt_arithmetic_baseline, lt_bitwise_baseline, lt_classify_baseline, lt_comparison_baseline, lt_complex_baseline, lt_division_baseline, lt_driver_baseline, lt_exponential_baseline, lt_extremum_baseline, lt_gemm_baseline, lt_hyperbolic_baseline, lt_index_baseline, lt_inverse_trigonometric_baseline, lt_logarithm_baseline, lt_logical_baseline, lt_masks_baseline, lt_power_baseline, lt_ranges_baseline, lt_reduce_driver_baseline, lt_reduce_minmax_baseline, lt_reduce_norm_baseline, lt_reduce_sum_baseline, lt_reduce_var_baseline, lt_rounding_baseline, lt_scatter_baseline, lt_sign_baseline, lt_ternary_baseline, lt_trigonometric_baseline, NULL};
 // static const lt_kernel *const *lt_get_baseline(void) { return lt_units_baseline; }
 import "C"
 
@@ -46,6 +47,7 @@ import (
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/driver"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/exponential"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/extremum"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/gemm"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/hyperbolic"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/index"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/inverse_trigonometric"

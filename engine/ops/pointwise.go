@@ -137,30 +137,11 @@ func fill(op string, out, self *tensor.Tensor, result dtype.DType, v dtype.Scala
 	return to, nil
 }
 
-// numbers makes operands of scalars; release gives them up.
-func numbers(scalars ...dtype.Scalar) (operands []*tensor.Tensor, release func(), err error) {
-	operands = make([]*tensor.Tensor, 0, len(scalars))
-	release = func() {
-		for _, t := range operands {
-			t.Release()
-		}
-	}
-	for _, s := range scalars {
-		t, err := tensor.Number(s)
-		if err != nil {
-			release()
-			return nil, nil, err
-		}
-		operands = append(operands, t)
-	}
-	return operands, release, nil
-}
-
-// refuseComplex is the TypeError of operators that need an order.
-func refuseComplex(op string, operands ...*tensor.Tensor) error {
+// typeOrdered is the TypeError of operators that need an order.
+func typeOrdered(op string, operands ...*tensor.Tensor) error {
 	for _, t := range operands {
 		if t.DType().IsComplex() {
-			return status.Typef("%s: does not support complex inputs; got %v", op, t.DType())
+			return status.Typef("%s: does not support complex inputs; got %v, and complex numbers have no order", op, t.DType())
 		}
 	}
 	return nil

@@ -2421,6 +2421,246 @@ static const lt_operator overloads_bitwise_right_shift[] = {
     {"bitwiseRightShift", arguments_bitwise_right_shift, results_bitwise_right_shift, 2, 2, 1, 1, {{call_bitwise_right_shift, call_bitwise_right_shift_scalar}, {call_bitwise_right_shift_, call_bitwise_right_shift_scalar_}, {call_bitwise_right_shift_out, call_bitwise_right_shift_scalar_out}}},
 };
 
+static tensor_status call_matmul(const lt_value *a, lt_value *r) { return tensor_matmul(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_matmul_out(const lt_value *a, lt_value *r) { return tensor_matmul_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_matmul[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_matmul[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_matmul[] = {
+    {"matmul", arguments_matmul, results_matmul, 2, 2, 1, -1, {{call_matmul, NULL}, {NULL, NULL}, {call_matmul_out, NULL}}},
+};
+
+static tensor_status call_mm(const lt_value *a, lt_value *r) { return tensor_mm(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_mm_out(const lt_value *a, lt_value *r) { return tensor_mm_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_mm[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"mat2", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_mm[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_mm[] = {
+    {"mm", arguments_mm, results_mm, 2, 2, 1, -1, {{call_mm, NULL}, {NULL, NULL}, {call_mm_out, NULL}}},
+};
+
+static tensor_status call_bmm(const lt_value *a, lt_value *r) { return tensor_bmm(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_bmm_out(const lt_value *a, lt_value *r) { return tensor_bmm_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_bmm[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"mat2", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_bmm[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_bmm[] = {
+    {"bmm", arguments_bmm, results_bmm, 2, 2, 1, -1, {{call_bmm, NULL}, {NULL, NULL}, {call_bmm_out, NULL}}},
+};
+
+static tensor_status call_mv(const lt_value *a, lt_value *r) { return tensor_mv(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_mv_out(const lt_value *a, lt_value *r) { return tensor_mv_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_mv[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"vec", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_mv[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_mv[] = {
+    {"mv", arguments_mv, results_mv, 2, 2, 1, -1, {{call_mv, NULL}, {NULL, NULL}, {call_mv_out, NULL}}},
+};
+
+static tensor_status call_dot(const lt_value *a, lt_value *r) { return tensor_dot(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_dot_out(const lt_value *a, lt_value *r) { return tensor_dot_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_dot[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"tensor", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_dot[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_dot[] = {
+    {"dot", arguments_dot, results_dot, 2, 2, 1, -1, {{call_dot, NULL}, {NULL, NULL}, {call_dot_out, NULL}}},
+};
+
+static tensor_status call_vdot(const lt_value *a, lt_value *r) { return tensor_vdot(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_vdot_out(const lt_value *a, lt_value *r) { return tensor_vdot_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_vdot[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_vdot[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_vdot[] = {
+    {"vdot", arguments_vdot, results_vdot, 2, 2, 1, -1, {{call_vdot, NULL}, {NULL, NULL}, {call_vdot_out, NULL}}},
+};
+
+static tensor_status call_inner(const lt_value *a, lt_value *r) { return tensor_inner(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_inner_out(const lt_value *a, lt_value *r) { return tensor_inner_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_inner[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_inner[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_inner[] = {
+    {"inner", arguments_inner, results_inner, 2, 2, 1, -1, {{call_inner, NULL}, {NULL, NULL}, {call_inner_out, NULL}}},
+};
+
+static tensor_status call_outer(const lt_value *a, lt_value *r) { return tensor_outer(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_outer_out(const lt_value *a, lt_value *r) { return tensor_outer_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_outer[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"vec2", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_outer[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_outer[] = {
+    {"outer", arguments_outer, results_outer, 2, 2, 1, -1, {{call_outer, NULL}, {NULL, NULL}, {call_outer_out, NULL}}},
+};
+
+static tensor_status call_ger(const lt_value *a, lt_value *r) { return tensor_ger(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_ger_out(const lt_value *a, lt_value *r) { return tensor_ger_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_ger[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"vec2", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_ger[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_ger[] = {
+    {"ger", arguments_ger, results_ger, 2, 2, 1, -1, {{call_ger, NULL}, {NULL, NULL}, {call_ger_out, NULL}}},
+};
+
+static tensor_status call_addmm(const lt_value *a, lt_value *r) { return tensor_addmm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
+static tensor_status call_addmm_(const lt_value *a, lt_value *r) { (void)r; return tensor_addmm_(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar); }
+static tensor_status call_addmm_out(const lt_value *a, lt_value *r) { return tensor_addmm_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, r[0].tensor); }
+static const lt_argument arguments_addmm[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"mat1", LT_TENSOR, 0, {0}},
+    {"mat2", LT_TENSOR, 0, {0}},
+    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+};
+static const lt_argument results_addmm[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_addmm[] = {
+    {"addmm", arguments_addmm, results_addmm, 5, 3, 1, -1, {{call_addmm, NULL}, {call_addmm_, NULL}, {call_addmm_out, NULL}}},
+};
+
+static tensor_status call_baddbmm(const lt_value *a, lt_value *r) { return tensor_baddbmm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
+static tensor_status call_baddbmm_(const lt_value *a, lt_value *r) { (void)r; return tensor_baddbmm_(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar); }
+static tensor_status call_baddbmm_out(const lt_value *a, lt_value *r) { return tensor_baddbmm_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, r[0].tensor); }
+static const lt_argument arguments_baddbmm[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"batch1", LT_TENSOR, 0, {0}},
+    {"batch2", LT_TENSOR, 0, {0}},
+    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+};
+static const lt_argument results_baddbmm[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_baddbmm[] = {
+    {"baddbmm", arguments_baddbmm, results_baddbmm, 5, 3, 1, -1, {{call_baddbmm, NULL}, {call_baddbmm_, NULL}, {call_baddbmm_out, NULL}}},
+};
+
+static tensor_status call_addbmm(const lt_value *a, lt_value *r) { return tensor_addbmm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
+static tensor_status call_addbmm_(const lt_value *a, lt_value *r) { (void)r; return tensor_addbmm_(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar); }
+static tensor_status call_addbmm_out(const lt_value *a, lt_value *r) { return tensor_addbmm_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, r[0].tensor); }
+static const lt_argument arguments_addbmm[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"batch1", LT_TENSOR, 0, {0}},
+    {"batch2", LT_TENSOR, 0, {0}},
+    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+};
+static const lt_argument results_addbmm[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_addbmm[] = {
+    {"addbmm", arguments_addbmm, results_addbmm, 5, 3, 1, -1, {{call_addbmm, NULL}, {call_addbmm_, NULL}, {call_addbmm_out, NULL}}},
+};
+
+static tensor_status call_addmv(const lt_value *a, lt_value *r) { return tensor_addmv(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
+static tensor_status call_addmv_(const lt_value *a, lt_value *r) { (void)r; return tensor_addmv_(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar); }
+static tensor_status call_addmv_out(const lt_value *a, lt_value *r) { return tensor_addmv_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, r[0].tensor); }
+static const lt_argument arguments_addmv[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"mat", LT_TENSOR, 0, {0}},
+    {"vec", LT_TENSOR, 0, {0}},
+    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+};
+static const lt_argument results_addmv[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_addmv[] = {
+    {"addmv", arguments_addmv, results_addmv, 5, 3, 1, -1, {{call_addmv, NULL}, {call_addmv_, NULL}, {call_addmv_out, NULL}}},
+};
+
+static tensor_status call_addr(const lt_value *a, lt_value *r) { return tensor_addr(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
+static tensor_status call_addr_(const lt_value *a, lt_value *r) { (void)r; return tensor_addr_(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar); }
+static tensor_status call_addr_out(const lt_value *a, lt_value *r) { return tensor_addr_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, r[0].tensor); }
+static const lt_argument arguments_addr[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"vec1", LT_TENSOR, 0, {0}},
+    {"vec2", LT_TENSOR, 0, {0}},
+    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+};
+static const lt_argument results_addr[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_addr[] = {
+    {"addr", arguments_addr, results_addr, 5, 3, 1, -1, {{call_addr, NULL}, {call_addr_, NULL}, {call_addr_out, NULL}}},
+};
+
+static tensor_status call_einsum(const lt_value *a, lt_value *r) { return tensor_einsum(a[0].text, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_einsum[] = {
+    {"equation", LT_STR, 0, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_einsum[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_einsum[] = {
+    {"einsum", arguments_einsum, results_einsum, 2, 2, 1, -1, {{call_einsum, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_tensordot(const lt_value *a, lt_value *r) { return tensor_tensordot(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
+static tensor_status call_tensordot_out(const lt_value *a, lt_value *r) { return tensor_tensordot_out(a[0].tensor, a[1].tensor, a[2].i, r[0].tensor); }
+static const lt_argument arguments_tensordot[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+    {"dims", LT_INT, LT_HAS_DEFAULT, {.i = 2}},
+};
+static const lt_argument results_tensordot[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_tensordot_dims(const lt_value *a, lt_value *r) { return tensor_tensordot_dims(a[0].tensor, a[1].tensor, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, &r[0].tensor); }
+static tensor_status call_tensordot_dims_out(const lt_value *a, lt_value *r) { return tensor_tensordot_dims_out(a[0].tensor, a[1].tensor, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, r[0].tensor); }
+static const lt_argument arguments_tensordot_dims[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+    {"dimsSelf", LT_INT, LT_IS_LIST, {0}},
+    {"dimsOther", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_tensordot_dims[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_tensordot[] = {
+    {"tensordot", arguments_tensordot, results_tensordot, 3, 3, 1, -1, {{call_tensordot, NULL}, {NULL, NULL}, {call_tensordot_out, NULL}}},
+    {"tensordot", arguments_tensordot_dims, results_tensordot_dims, 4, 4, 1, -1, {{call_tensordot_dims, NULL}, {NULL, NULL}, {call_tensordot_dims_out, NULL}}},
+};
+
 static tensor_status call_to_string(const lt_value *a, lt_value *r) { return tensor_to_string(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, (int32_t)a[5].i, &r[0].string); }
 static const lt_argument arguments_to_string[] = {
     {"input", LT_TENSOR, 0, {0}},
@@ -3269,9 +3509,19 @@ static const lt_argument results_max_dim[] = {
     {"values", LT_TENSOR, 0, {0}},
     {"indices", LT_TENSOR, 0, {0}},
 };
+static tensor_status call_max_other(const lt_value *a, lt_value *r) { return tensor_max_other(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_max_other_out(const lt_value *a, lt_value *r) { return tensor_max_other_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_max_other[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_max_other[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
 static const lt_operator overloads_max[] = {
     {"max", arguments_max, results_max, 1, 1, 1, -1, {{call_max, NULL}, {NULL, NULL}, {call_max_out, NULL}}},
     {"max", arguments_max_dim, results_max_dim, 3, 3, 2, -1, {{call_max_dim, NULL}, {NULL, NULL}, {call_max_dim_out, NULL}}},
+    {"max", arguments_max_other, results_max_other, 2, 2, 1, -1, {{call_max_other, NULL}, {NULL, NULL}, {call_max_other_out, NULL}}},
 };
 
 static tensor_status call_min(const lt_value *a, lt_value *r) { return tensor_min(a[0].tensor, &r[0].tensor); }
@@ -3293,9 +3543,19 @@ static const lt_argument results_min_dim[] = {
     {"values", LT_TENSOR, 0, {0}},
     {"indices", LT_TENSOR, 0, {0}},
 };
+static tensor_status call_min_other(const lt_value *a, lt_value *r) { return tensor_min_other(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_min_other_out(const lt_value *a, lt_value *r) { return tensor_min_other_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_min_other[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_min_other[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
 static const lt_operator overloads_min[] = {
     {"min", arguments_min, results_min, 1, 1, 1, -1, {{call_min, NULL}, {NULL, NULL}, {call_min_out, NULL}}},
     {"min", arguments_min_dim, results_min_dim, 3, 3, 2, -1, {{call_min_dim, NULL}, {NULL, NULL}, {call_min_dim_out, NULL}}},
+    {"min", arguments_min_other, results_min_other, 2, 2, 1, -1, {{call_min_other, NULL}, {NULL, NULL}, {call_min_other_out, NULL}}},
 };
 
 static tensor_status call_aminmax(const lt_value *a, lt_value *r) { return tensor_aminmax(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
@@ -4468,6 +4728,22 @@ const lt_entry lt_entries[] = {
     {"bitwiseNot", overloads_bitwise_not, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"bitwiseLeftShift", overloads_bitwise_left_shift, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"bitwiseRightShift", overloads_bitwise_right_shift, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"matmul", overloads_matmul, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"mm", overloads_mm, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"bmm", overloads_bmm, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"mv", overloads_mv, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"dot", overloads_dot, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"vdot", overloads_vdot, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"inner", overloads_inner, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"outer", overloads_outer, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"ger", overloads_ger, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"addmm", overloads_addmm, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"baddbmm", overloads_baddbmm, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"addbmm", overloads_addbmm, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"addmv", overloads_addmv, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"addr", overloads_addr, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"einsum", overloads_einsum, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"tensordot", overloads_tensordot, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"toString", overloads_to_string, 1, LT_AS_FUNCTION},
     {"scalarOperand", overloads_scalar_operand, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"resultType", overloads_result_type, 1, LT_AS_FUNCTION},
@@ -4523,8 +4799,8 @@ const lt_entry lt_entries[] = {
     {"norm", overloads_norm, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"amax", overloads_amax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"amin", overloads_amin, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
-    {"max", overloads_max, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
-    {"min", overloads_min, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"max", overloads_max, 3, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"min", overloads_min, 3, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"aminmax", overloads_aminmax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"argmax", overloads_argmax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"argmin", overloads_argmin, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},

@@ -485,6 +485,44 @@ c_bitwise_right_shift_out = _bind("tensor_bitwise_right_shift_out", P, P, P)
 c_bitwise_right_shift_scalar_out = _bind("tensor_bitwise_right_shift_scalar_out", P, _Scalar, P)
 c_bitwise_right_shift_ = _bind("tensor_bitwise_right_shift_", P, P)
 c_bitwise_right_shift_scalar_ = _bind("tensor_bitwise_right_shift_scalar_", P, _Scalar)
+c_matmul = _bind("tensor_matmul", P, P, P)
+c_matmul_out = _bind("tensor_matmul_out", P, P, P)
+c_mm = _bind("tensor_mm", P, P, P)
+c_mm_out = _bind("tensor_mm_out", P, P, P)
+c_bmm = _bind("tensor_bmm", P, P, P)
+c_bmm_out = _bind("tensor_bmm_out", P, P, P)
+c_mv = _bind("tensor_mv", P, P, P)
+c_mv_out = _bind("tensor_mv_out", P, P, P)
+c_dot = _bind("tensor_dot", P, P, P)
+c_dot_out = _bind("tensor_dot_out", P, P, P)
+c_vdot = _bind("tensor_vdot", P, P, P)
+c_vdot_out = _bind("tensor_vdot_out", P, P, P)
+c_inner = _bind("tensor_inner", P, P, P)
+c_inner_out = _bind("tensor_inner_out", P, P, P)
+c_outer = _bind("tensor_outer", P, P, P)
+c_outer_out = _bind("tensor_outer_out", P, P, P)
+c_ger = _bind("tensor_ger", P, P, P)
+c_ger_out = _bind("tensor_ger_out", P, P, P)
+c_addmm = _bind("tensor_addmm", P, P, P, _Scalar, _Scalar, P)
+c_addmm_out = _bind("tensor_addmm_out", P, P, P, _Scalar, _Scalar, P)
+c_addmm_ = _bind("tensor_addmm_", P, P, P, _Scalar, _Scalar)
+c_baddbmm = _bind("tensor_baddbmm", P, P, P, _Scalar, _Scalar, P)
+c_baddbmm_out = _bind("tensor_baddbmm_out", P, P, P, _Scalar, _Scalar, P)
+c_baddbmm_ = _bind("tensor_baddbmm_", P, P, P, _Scalar, _Scalar)
+c_addbmm = _bind("tensor_addbmm", P, P, P, _Scalar, _Scalar, P)
+c_addbmm_out = _bind("tensor_addbmm_out", P, P, P, _Scalar, _Scalar, P)
+c_addbmm_ = _bind("tensor_addbmm_", P, P, P, _Scalar, _Scalar)
+c_addmv = _bind("tensor_addmv", P, P, P, _Scalar, _Scalar, P)
+c_addmv_out = _bind("tensor_addmv_out", P, P, P, _Scalar, _Scalar, P)
+c_addmv_ = _bind("tensor_addmv_", P, P, P, _Scalar, _Scalar)
+c_addr = _bind("tensor_addr", P, P, P, _Scalar, _Scalar, P)
+c_addr_out = _bind("tensor_addr_out", P, P, P, _Scalar, _Scalar, P)
+c_addr_ = _bind("tensor_addr_", P, P, P, _Scalar, _Scalar)
+c_einsum = _bind("tensor_einsum", T, P, Q, P)
+c_tensordot = _bind("tensor_tensordot", P, P, Q, P)
+c_tensordot_out = _bind("tensor_tensordot_out", P, P, Q, P)
+c_tensordot_dims = _bind("tensor_tensordot_dims", P, P, P, Q, P, Q, P)
+c_tensordot_dims_out = _bind("tensor_tensordot_dims_out", P, P, P, Q, P, Q, P)
 c_to_string = _bind("tensor_to_string", P, Q, Q, Q, Q, E, P)
 c_scalar_operand = _bind("tensor_scalar_operand", _Scalar, P)
 c_result_type = _bind("tensor_result_type", P, P, P)
@@ -584,10 +622,14 @@ c_max = _bind("tensor_max", P, P)
 c_max_out = _bind("tensor_max_out", P, P)
 c_max_dim = _bind("tensor_max_dim", P, Q, B, P, P)
 c_max_dim_out = _bind("tensor_max_dim_out", P, Q, B, P, P)
+c_max_other = _bind("tensor_max_other", P, P, P)
+c_max_other_out = _bind("tensor_max_other_out", P, P, P)
 c_min = _bind("tensor_min", P, P)
 c_min_out = _bind("tensor_min_out", P, P)
 c_min_dim = _bind("tensor_min_dim", P, Q, B, P, P)
 c_min_dim_out = _bind("tensor_min_dim_out", P, Q, B, P, P)
+c_min_other = _bind("tensor_min_other", P, P, P)
+c_min_other_out = _bind("tensor_min_other_out", P, P, P)
 c_aminmax = _bind("tensor_aminmax", P, Q, B, P, P)
 c_aminmax_out = _bind("tensor_aminmax_out", P, Q, B, P, P)
 c_argmax = _bind("tensor_argmax", P, Q, B, P)
@@ -6835,6 +6877,602 @@ def bitwise_right_shift_(input, other):
     return input
 
 
+def matmul(input, other, *, out=None):
+    """Product of matrices, of vectors, or of batches of matrices whose batch dimensions broadcast. A vector counts as a row on the left and
+    as a column on the right, and the result loses that dimension; two vectors give their dot product. Operands have one dtype; 16-bit floats
+    are multiplied in float32, integers wrap around.
+
+    >>> torch.matmul(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
+    tensor([3, 7])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "matmul", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "matmul", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "matmul", "out")
+        status = c_matmul_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_matmul(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def mm(input, mat2, *, out=None):
+    """Product of an n x k and a k x m matrix: n x m.
+
+    >>> torch.mm(torch.tensor([[1, 2]]), torch.tensor([[3], [4]]))
+    tensor([[11]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "mm", "input")
+    if mat2.__class__ is not _Tensor:
+        mat2 = _tensor(mat2, "mm", "mat2")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "mm", "out")
+        status = c_mm_out(input._h, mat2._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_mm(input._h, mat2._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def bmm(input, mat2, *, out=None):
+    """Products of two batches of matrices: b x n x k times b x k x m gives b x n x m.
+
+    >>> torch.bmm(torch.ones(2, 1, 3), torch.ones(2, 3, 1)).shape
+    torch.Size([2, 1, 1])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "bmm", "input")
+    if mat2.__class__ is not _Tensor:
+        mat2 = _tensor(mat2, "bmm", "mat2")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "bmm", "out")
+        status = c_bmm_out(input._h, mat2._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_bmm(input._h, mat2._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def mv(input, vec, *, out=None):
+    """Product of an n x k matrix and a vector of k elements: n elements.
+
+    >>> torch.mv(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
+    tensor([3, 7])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "mv", "input")
+    if vec.__class__ is not _Tensor:
+        vec = _tensor(vec, "mv", "vec")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "mv", "out")
+        status = c_mv_out(input._h, vec._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_mv(input._h, vec._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def dot(input, tensor, *, out=None):
+    """Sum of the products of two vectors' elements; zero-dim.
+
+    >>> torch.dot(torch.tensor([2, 3]), torch.tensor([2, 1]))
+    tensor(7)
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "dot", "input")
+    if tensor.__class__ is not _Tensor:
+        tensor = _tensor(tensor, "dot", "tensor")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "dot", "out")
+        status = c_dot_out(input._h, tensor._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_dot(input._h, tensor._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def vdot(input, other, *, out=None):
+    """As `dot`, with the elements of `input` conjugated.
+
+    >>> torch.vdot(torch.tensor([1j]), torch.tensor([1j]))
+    tensor(1.+0.j)
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "vdot", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "vdot", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "vdot", "out")
+        status = c_vdot_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_vdot(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def inner(input, other, *, out=None):
+    """Sums products along the last dimensions of `input` and `other`, which must match; a zero-dim operand scales the other.
+
+    >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
+    tensor(7)
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "inner", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "inner", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "inner", "out")
+        status = c_inner_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_inner(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def outer(input, vec2, *, out=None):
+    """Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
+
+    >>> torch.outer(torch.tensor([1, 2]), torch.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "outer", "input")
+    if vec2.__class__ is not _Tensor:
+        vec2 = _tensor(vec2, "outer", "vec2")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "outer", "out")
+        status = c_outer_out(input._h, vec2._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_outer(input._h, vec2._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def ger(input, vec2, *, out=None):
+    """Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
+
+    >>> torch.ger(torch.tensor([1, 2]), torch.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "ger", "input")
+    if vec2.__class__ is not _Tensor:
+        vec2 = _tensor(vec2, "ger", "vec2")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "ger", "out")
+        status = c_ger_out(input._h, vec2._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_ger(input._h, vec2._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def addmm(input, mat1, mat2, *, beta=_ONE, alpha=_ONE, out=None):
+    """`beta` times `input`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addmm", "input")
+    if mat1.__class__ is not _Tensor:
+        mat1 = _tensor(mat1, "addmm", "mat1")
+    if mat2.__class__ is not _Tensor:
+        mat2 = _tensor(mat2, "addmm", "mat2")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "addmm", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "addmm", "alpha")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "addmm", "out")
+        status = c_addmm_out(input._h, mat1._h, mat2._h, beta, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_addmm(input._h, mat1._h, mat2._h, beta, alpha, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def addmm_(input, mat1, mat2, *, beta=_ONE, alpha=_ONE):
+    """`beta` times `input`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addmm_", "input")
+    if mat1.__class__ is not _Tensor:
+        mat1 = _tensor(mat1, "addmm_", "mat1")
+    if mat2.__class__ is not _Tensor:
+        mat2 = _tensor(mat2, "addmm_", "mat2")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "addmm_", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "addmm_", "alpha")
+    status = c_addmm_(input._h, mat1._h, mat2._h, beta, alpha)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def baddbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
+    """`beta` times `input`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "baddbmm", "input")
+    if batch1.__class__ is not _Tensor:
+        batch1 = _tensor(batch1, "baddbmm", "batch1")
+    if batch2.__class__ is not _Tensor:
+        batch2 = _tensor(batch2, "baddbmm", "batch2")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "baddbmm", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "baddbmm", "alpha")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "baddbmm", "out")
+        status = c_baddbmm_out(input._h, batch1._h, batch2._h, beta, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_baddbmm(input._h, batch1._h, batch2._h, beta, alpha, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def baddbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
+    """`beta` times `input`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "baddbmm_", "input")
+    if batch1.__class__ is not _Tensor:
+        batch1 = _tensor(batch1, "baddbmm_", "batch1")
+    if batch2.__class__ is not _Tensor:
+        batch2 = _tensor(batch2, "baddbmm_", "batch2")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "baddbmm_", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "baddbmm_", "alpha")
+    status = c_baddbmm_(input._h, batch1._h, batch2._h, beta, alpha)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def addbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
+    """`beta` times `input`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addbmm", "input")
+    if batch1.__class__ is not _Tensor:
+        batch1 = _tensor(batch1, "addbmm", "batch1")
+    if batch2.__class__ is not _Tensor:
+        batch2 = _tensor(batch2, "addbmm", "batch2")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "addbmm", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "addbmm", "alpha")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "addbmm", "out")
+        status = c_addbmm_out(input._h, batch1._h, batch2._h, beta, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_addbmm(input._h, batch1._h, batch2._h, beta, alpha, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def addbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
+    """`beta` times `input`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addbmm_", "input")
+    if batch1.__class__ is not _Tensor:
+        batch1 = _tensor(batch1, "addbmm_", "batch1")
+    if batch2.__class__ is not _Tensor:
+        batch2 = _tensor(batch2, "addbmm_", "batch2")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "addbmm_", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "addbmm_", "alpha")
+    status = c_addbmm_(input._h, batch1._h, batch2._h, beta, alpha)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def addmv(input, mat, vec, *, beta=_ONE, alpha=_ONE, out=None):
+    """`beta` times `input`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addmv", "input")
+    if mat.__class__ is not _Tensor:
+        mat = _tensor(mat, "addmv", "mat")
+    if vec.__class__ is not _Tensor:
+        vec = _tensor(vec, "addmv", "vec")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "addmv", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "addmv", "alpha")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "addmv", "out")
+        status = c_addmv_out(input._h, mat._h, vec._h, beta, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_addmv(input._h, mat._h, vec._h, beta, alpha, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def addmv_(input, mat, vec, *, beta=_ONE, alpha=_ONE):
+    """`beta` times `input`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addmv_", "input")
+    if mat.__class__ is not _Tensor:
+        mat = _tensor(mat, "addmv_", "mat")
+    if vec.__class__ is not _Tensor:
+        vec = _tensor(vec, "addmv_", "vec")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "addmv_", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "addmv_", "alpha")
+    status = c_addmv_(input._h, mat._h, vec._h, beta, alpha)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def addr(input, vec1, vec2, *, beta=_ONE, alpha=_ONE, out=None):
+    """`beta` times `input`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addr", "input")
+    if vec1.__class__ is not _Tensor:
+        vec1 = _tensor(vec1, "addr", "vec1")
+    if vec2.__class__ is not _Tensor:
+        vec2 = _tensor(vec2, "addr", "vec2")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "addr", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "addr", "alpha")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "addr", "out")
+        status = c_addr_out(input._h, vec1._h, vec2._h, beta, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_addr(input._h, vec1._h, vec2._h, beta, alpha, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def addr_(input, vec1, vec2, *, beta=_ONE, alpha=_ONE):
+    """`beta` times `input`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addr_", "input")
+    if vec1.__class__ is not _Tensor:
+        vec1 = _tensor(vec1, "addr_", "vec1")
+    if vec2.__class__ is not _Tensor:
+        vec2 = _tensor(vec2, "addr_", "vec2")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "addr_", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "addr_", "alpha")
+    status = c_addr_(input._h, vec1._h, vec2._h, beta, alpha)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def einsum(equation, *tensors):
+    """Sums products of the operands' elements over the subscripts that the output lacks. `equation` names a letter for every dimension of every
+    operand, such as "bij,bjk->bik"; "..." stands for dimensions that broadcast; a letter repeated in one operand takes its diagonal. Without
+    "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions.
+
+    >>> torch.einsum('ij,j->i', torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
+    tensor([3, 7])
+    """
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    equation = _text(equation, "einsum", "equation")
+    tensors, tensors_len = _tensors(tensors, "einsum", "tensors")
+    cell = _take() if _cells else _Cell()
+    status = c_einsum(equation, tensors, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _tensordot_default(input, other, dims=2, *, out=None):
+    """Multiplies and sums over the last `dims` dimensions of `input` and the first `dims` of `other`.
+
+    >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), 1).shape
+    torch.Size([2, 4])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tensordot", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "tensordot", "other")
+    if dims.__class__ is not _Int:
+        dims = _integer(dims, "tensordot", "dims")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "tensordot", "out")
+        status = c_tensordot_out(input._h, other._h, dims, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_tensordot(input._h, other._h, dims, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _tensordot_dims(input, other, dims_self, dims_other, *, out=None):
+    """Multiplies and sums over pairs of dimensions of `input` and `other`, whose sizes match or are 1."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tensordot", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "tensordot", "other")
+    dims_self, dims_self_len = _ints(dims_self, "tensordot", "dims_self")
+    dims_other, dims_other_len = _ints(dims_other, "tensordot", "dims_other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "tensordot", "out")
+        status = c_tensordot_dims_out(input._h, other._h, dims_self, dims_self_len, dims_other, dims_other_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_tensordot_dims(input._h, other._h, dims_self, dims_self_len, dims_other, dims_other_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def tensordot(input, *args, **kwargs):
+    """tensordot(Tensor input, Tensor other, int dims=2)
+    Multiplies and sums over the last `dims` dimensions of `input` and the first `dims` of `other`.
+
+    tensordot(Tensor input, Tensor other, sequence of int dims_self, sequence of int dims_other)
+    Multiplies and sums over pairs of dimensions of `input` and `other`, whose sizes match or are 1.
+
+    >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), 1).shape
+    torch.Size([2, 4])
+    """
+    n = len(args)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"other", "dims", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)) and _is_int(_arg(args, 1, kwargs, "dims", 2)):
+        return _tensordot_default(input, *args, **kwargs)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"other", "dims_self", "dims_other", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)) and _is_ints(_arg(args, 1, kwargs, "dims_self", _absent)) and _is_ints(_arg(args, 2, kwargs, "dims_other", _absent)):
+        return _tensordot_dims(input, *args, **kwargs)
+    raise _no_overload("tensordot", ('(Tensor input, Tensor other, int dims=2)', '(Tensor input, Tensor other, sequence of int dims_self, sequence of int dims_other)'), args, kwargs)
+
+
 def to_string(input, precision=4, threshold=1000, edgeitems=3, linewidth=80, sci_mode=None):
     """Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
     `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
@@ -8547,12 +9185,38 @@ def _max_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     return result
 
 
+def _max_other(input, other, *, out=None):
+    """As `maximum`: the larger of two elements, NaN where either is."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "max", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "max", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "max", "out")
+        status = c_max_other_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_max_other(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
 def max(input, *args, **kwargs):
     """max(Tensor input)
     The largest of all elements, NaN where there is one. An input without elements is an error.
 
     max(Tensor input, int dim, bool keepdim=False)
     The largest elements along `dim` and the int64 index of the first of each. NaN counts as larger than every number.
+
+    max(Tensor input, Tensor other)
+    As `maximum`: the larger of two elements, NaN where either is.
 
     >>> torch.max(torch.tensor([1, 4, 3]))
     tensor(4)
@@ -8564,7 +9228,9 @@ def max(input, *args, **kwargs):
         return _max_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
         return _max_dim(input, *args, **kwargs)
-    raise _no_overload("max", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"other", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)):
+        return _max_other(input, *args, **kwargs)
+    raise _no_overload("max", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)', '(Tensor input, Tensor other)'), args, kwargs)
 
 
 def _min_default(input, *, out=None):
@@ -8626,12 +9292,38 @@ def _min_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     return result
 
 
+def _min_other(input, other, *, out=None):
+    """As `minimum`: the smaller of two elements, NaN where either is."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "min", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "min", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "min", "out")
+        status = c_min_other_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_min_other(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
 def min(input, *args, **kwargs):
     """min(Tensor input)
     The smallest of all elements, NaN where there is one. An input without elements is an error.
 
     min(Tensor input, int dim, bool keepdim=False)
     The smallest elements along `dim` and the int64 index of the first of each. NaN counts as smaller than every number.
+
+    min(Tensor input, Tensor other)
+    As `minimum`: the smaller of two elements, NaN where either is.
 
     >>> torch.min(torch.tensor([1, 4, 3]))
     tensor(1)
@@ -8643,7 +9335,9 @@ def min(input, *args, **kwargs):
         return _min_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
         return _min_dim(input, *args, **kwargs)
-    raise _no_overload("min", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"other", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)):
+        return _min_other(input, *args, **kwargs)
+    raise _no_overload("min", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)', '(Tensor input, Tensor other)'), args, kwargs)
 
 
 _aminmax_default_result = _result_type("aminmax", ("min", "max"))
@@ -11129,6 +11823,20 @@ def __ipow__(self, other):
 _Tensor.__ipow__ = __ipow__
 
 
+def __matmul__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return matmul(self, other)
+_Tensor.__matmul__ = __matmul__
+
+
+def __rmatmul__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return matmul(other, self)
+_Tensor.__rmatmul__ = __rmatmul__
+
+
 def __and__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -11296,5 +12004,5 @@ def __invert__(self):
 _Tensor.__invert__ = __invert__
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "where", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
-_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "data_ptr", "is_read_only", "untyped_storage", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "where", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "data_ptr", "is_read_only", "untyped_storage", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))
