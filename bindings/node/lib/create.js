@@ -188,13 +188,15 @@ function checkData(data) {
 }
 
 // A tensor of a copy of the data.
-function tensor(data, options = {}) {
+function tensor(data, options) {
   checkData(data);
+  options ??= {};
   return ArrayBuffer.isView(data) ? fromTyped(data, options, false) : fromNested(data, options);
 }
 
 // A tensor over the data's own memory where the runtime allows it.
-function asTensor(data, options = {}) {
+function asTensor(data, options) {
+  options ??= {};
   if (data instanceof native.Tensor) {
     const { dtype = data.dtype, device = data.device } = options;
     return data.dtype === dtype && data.device === device ? data : data.to({ dtype, device });

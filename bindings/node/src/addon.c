@@ -31,7 +31,8 @@ static napi_value dtype_size(napi_env env, napi_callback_info info) {
   char name[16];
   tensor_dtype dtype = TENSOR_DTYPE_NONE;
   if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL))) return NULL;
-  if (napi_get_value_string_utf8(env, value, name, sizeof name, &length) == napi_ok) lt_read_dtype(name, &dtype);
+  if (napi_get_value_string_utf8(env, value, name, sizeof name, &length) == napi_ok)
+    lt_read_dtype(name, &dtype);
   return lt_from_int(env, tensor_dtype_size(dtype));
 }
 
@@ -42,9 +43,11 @@ NAPI_MODULE_INIT() {
       {"liveHandles", NULL, live_handles, NULL, NULL, NULL, napi_default_jsproperty, NULL},
       {"dtypeSize", NULL, dtype_size, NULL, NULL, NULL, napi_default_jsproperty, NULL},
   };
-  if (!lt_open_inbox(env, e) || !lt_ok(env, napi_set_instance_data(env, e, close_env, NULL)) || !lt_define_classes(env, exports) ||
-      !lt_define_memory(env, exports) || !lt_define_operators(env, e, exports) ||
-      !lt_ok(env, napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions)))
+  if (!lt_open_inbox(env, e) || !lt_ok(env, napi_set_instance_data(env, e, close_env, NULL)) ||
+      !lt_define_classes(env, exports) || !lt_define_memory(env, exports) ||
+      !lt_define_operators(env, e, exports) ||
+      !lt_ok(env,
+             napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions)))
     return NULL;
   return exports;
 }
