@@ -198,7 +198,8 @@ function tensor(data, options) {
 function asTensor(data, options) {
   options ??= {};
   if (data instanceof native.Tensor) {
-    const { dtype = data.dtype, device = data.device } = options;
+    const dtype = options.dtype ?? data.dtype;
+    const device = options.device ?? data.device;
     return data.dtype === dtype && data.device === device ? data : data.to({ dtype, device });
   }
   checkData(data);
