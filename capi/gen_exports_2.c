@@ -1241,10 +1241,1909 @@ TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, cons
   return status;
 }
 
+TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "cumsum", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 286, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "cumsum", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "cumsum");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cumsum_(tensor_t *self, int64_t dim, tensor_dtype dtype) {
+  lt_value a[3];
+  lt_frame frame = {.op = 286, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "cumsum", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "cumsum");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 286, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "cumsum", "dtype"); a[2].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "cumsum", "out");
+  tensor_status status = lt_invoke(&frame, "cumsum");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "cumprod", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 287, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "cumprod", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "cumprod");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cumprod_(tensor_t *self, int64_t dim, tensor_dtype dtype) {
+  lt_value a[3];
+  lt_frame frame = {.op = 287, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "cumprod", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "cumprod");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cumprod_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 287, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "cumprod", "dtype"); a[2].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "cumprod", "out");
+  tensor_status status = lt_invoke(&frame, "cumprod");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "cummax", "values");
+  LT_RESULT(indices, "cummax", "indices");
+  lt_value a[2];
+  lt_frame frame = {.op = 288, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cummax", "self");
+  a[1].i = dim;
+  tensor_status status = lt_invoke(&frame, "cummax");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cummax_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices) {
+  lt_value a[2];
+  lt_frame frame = {.op = 288, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cummax", "self");
+  a[1].i = dim;
+  LT_OUTPUT(frame.out[0], values, "cummax", "values");
+  LT_OUTPUT(frame.out[1], indices, "cummax", "indices");
+  tensor_status status = lt_invoke(&frame, "cummax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cummin(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "cummin", "values");
+  LT_RESULT(indices, "cummin", "indices");
+  lt_value a[2];
+  lt_frame frame = {.op = 289, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cummin", "self");
+  a[1].i = dim;
+  tensor_status status = lt_invoke(&frame, "cummin");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cummin_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices) {
+  lt_value a[2];
+  lt_frame frame = {.op = 289, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cummin", "self");
+  a[1].i = dim;
+  LT_OUTPUT(frame.out[0], values, "cummin", "values");
+  LT_OUTPUT(frame.out[1], indices, "cummin", "indices");
+  tensor_status status = lt_invoke(&frame, "cummin");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logcumsumexp(const tensor_t *self, int64_t dim, tensor_t **out) {
+  LT_RESULT(out, "logcumsumexp", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 290, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logcumsumexp", "self");
+  a[1].i = dim;
+  tensor_status status = lt_invoke(&frame, "logcumsumexp");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t dim, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 290, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logcumsumexp", "self");
+  a[1].i = dim;
+  LT_OUTPUT(frame.out[0], out, "logcumsumexp", "out");
+  tensor_status status = lt_invoke(&frame, "logcumsumexp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
+  LT_RESULT(out, "logsumexp", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 291, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logsumexp", "self");
+  LT_SPAN(dim, dim_len, "logsumexp", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "logsumexp");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 291, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logsumexp", "self");
+  LT_SPAN(dim, dim_len, "logsumexp", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], out, "logsumexp", "out");
+  tensor_status status = lt_invoke(&frame, "logsumexp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "softmax", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 292, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "softmax", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "softmax");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 292, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "softmax", "dtype"); a[2].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "softmax", "out");
+  tensor_status status = lt_invoke(&frame, "softmax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "log_softmax", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 293, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log_softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "log_softmax", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "log_softmax");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 293, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "log_softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "log_softmax", "dtype"); a[2].i = dtype;
+  LT_OUTPUT(frame.out[0], out, "log_softmax", "out");
+  tensor_status status = lt_invoke(&frame, "log_softmax");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sort(const tensor_t *self, int64_t dim, bool descending, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "sort", "values");
+  LT_RESULT(indices, "sort", "indices");
+  lt_value a[3];
+  lt_frame frame = {.op = 294, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sort", "self");
+  a[1].i = dim;
+  a[2].i = descending;
+  tensor_status status = lt_invoke(&frame, "sort");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sort_out(const tensor_t *self, int64_t dim, bool descending, tensor_t *values, tensor_t *indices) {
+  lt_value a[3];
+  lt_frame frame = {.op = 294, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sort", "self");
+  a[1].i = dim;
+  a[2].i = descending;
+  LT_OUTPUT(frame.out[0], values, "sort", "values");
+  LT_OUTPUT(frame.out[1], indices, "sort", "indices");
+  tensor_status status = lt_invoke(&frame, "sort");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sort_stable(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "sort.stable", "values");
+  LT_RESULT(indices, "sort.stable", "indices");
+  lt_value a[4];
+  lt_frame frame = {.op = 295, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sort.stable", "self");
+  a[1].i = stable;
+  a[2].i = dim;
+  a[3].i = descending;
+  tensor_status status = lt_invoke(&frame, "sort.stable");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sort_stable_out(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t *values, tensor_t *indices) {
+  lt_value a[4];
+  lt_frame frame = {.op = 295, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sort.stable", "self");
+  a[1].i = stable;
+  a[2].i = dim;
+  a[3].i = descending;
+  LT_OUTPUT(frame.out[0], values, "sort.stable", "values");
+  LT_OUTPUT(frame.out[1], indices, "sort.stable", "indices");
+  tensor_status status = lt_invoke(&frame, "sort.stable");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool descending, tensor_t **out) {
+  LT_RESULT(out, "argsort", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 296, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "argsort", "self");
+  a[1].i = dim;
+  a[2].i = descending;
+  tensor_status status = lt_invoke(&frame, "argsort");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable, int64_t dim, bool descending, tensor_t **out) {
+  LT_RESULT(out, "argsort.stable", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 297, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "argsort.stable", "self");
+  a[1].i = stable;
+  a[2].i = dim;
+  a[3].i = descending;
+  tensor_status status = lt_invoke(&frame, "argsort.stable");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_msort(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "msort", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 298, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "msort", "self");
+  tensor_status status = lt_invoke(&frame, "msort");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_msort_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 298, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "msort", "self");
+  LT_OUTPUT(frame.out[0], out, "msort", "out");
+  tensor_status status = lt_invoke(&frame, "msort");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_topk(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "topk", "values");
+  LT_RESULT(indices, "topk", "indices");
+  lt_value a[5];
+  lt_frame frame = {.op = 299, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "topk", "self");
+  a[1].i = k;
+  a[2].i = dim;
+  a[3].i = largest;
+  a[4].i = sorted;
+  tensor_status status = lt_invoke(&frame, "topk");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_topk_out(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t *values, tensor_t *indices) {
+  lt_value a[5];
+  lt_frame frame = {.op = 299, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "topk", "self");
+  a[1].i = k;
+  a[2].i = dim;
+  a[3].i = largest;
+  a[4].i = sorted;
+  LT_OUTPUT(frame.out[0], values, "topk", "values");
+  LT_OUTPUT(frame.out[1], indices, "topk", "indices");
+  tensor_status status = lt_invoke(&frame, "topk");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_median(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "median", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 300, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "median", "self");
+  tensor_status status = lt_invoke(&frame, "median");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_median_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "median.dim", "values");
+  LT_RESULT(indices, "median.dim", "indices");
+  lt_value a[3];
+  lt_frame frame = {.op = 301, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "median.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "median.dim");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_median_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
+  lt_value a[3];
+  lt_frame frame = {.op = 301, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "median.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], values, "median.dim", "values");
+  LT_OUTPUT(frame.out[1], indices, "median.dim", "indices");
+  tensor_status status = lt_invoke(&frame, "median.dim");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nanmedian(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "nanmedian", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 302, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nanmedian", "self");
+  tensor_status status = lt_invoke(&frame, "nanmedian");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nanmedian_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "nanmedian.dim", "values");
+  LT_RESULT(indices, "nanmedian.dim", "indices");
+  lt_value a[3];
+  lt_frame frame = {.op = 303, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nanmedian.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "nanmedian.dim");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nanmedian_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
+  lt_value a[3];
+  lt_frame frame = {.op = 303, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nanmedian.dim", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], values, "nanmedian.dim", "values");
+  LT_OUTPUT(frame.out[1], indices, "nanmedian.dim", "indices");
+  tensor_status status = lt_invoke(&frame, "nanmedian.dim");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_kthvalue(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "kthvalue", "values");
+  LT_RESULT(indices, "kthvalue", "indices");
+  lt_value a[4];
+  lt_frame frame = {.op = 304, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "kthvalue", "self");
+  a[1].i = k;
+  a[2].i = dim;
+  a[3].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "kthvalue");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_kthvalue_out(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
+  lt_value a[4];
+  lt_frame frame = {.op = 304, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "kthvalue", "self");
+  a[1].i = k;
+  a[2].i = dim;
+  a[3].i = keepdim;
+  LT_OUTPUT(frame.out[0], values, "kthvalue", "values");
+  LT_OUTPUT(frame.out[1], indices, "kthvalue", "indices");
+  tensor_status status = lt_invoke(&frame, "kthvalue");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mode(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "mode", "values");
+  LT_RESULT(indices, "mode", "indices");
+  lt_value a[3];
+  lt_frame frame = {.op = 305, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mode", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  tensor_status status = lt_invoke(&frame, "mode");
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)frame.results[0].pointer;
+    *indices = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mode_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
+  lt_value a[3];
+  lt_frame frame = {.op = 305, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mode", "self");
+  a[1].i = dim;
+  a[2].i = keepdim;
+  LT_OUTPUT(frame.out[0], values, "mode", "values");
+  LT_OUTPUT(frame.out[1], indices, "mode", "indices");
+  tensor_status status = lt_invoke(&frame, "mode");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_searchsorted(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out) {
+  LT_RESULT(out, "searchsorted", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 306, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], sorted_sequence, LT_TENSOR, "searchsorted", "sorted_sequence");
+  LT_REQUIRED(a[1], self, LT_TENSOR, "searchsorted", "self");
+  a[2].i = out_int32;
+  a[3].i = right;
+  a[4].text = side;
+  LT_OPTIONAL(a[5], sorter, LT_TENSOR, "searchsorted", "sorter");
+  tensor_status status = lt_invoke(&frame, "searchsorted");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_searchsorted_scalar(const tensor_t *sorted_sequence, tensor_scalar self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out) {
+  LT_RESULT(out, "searchsorted", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 306, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], sorted_sequence, LT_TENSOR, "searchsorted", "sorted_sequence");
+  LT_SCALAR(self, LT_MUST, "searchsorted", "self"); a[1].scalar = self;
+  frame.number = 2;
+  a[2].i = out_int32;
+  a[3].i = right;
+  a[4].text = side;
+  LT_OPTIONAL(a[5], sorter, LT_TENSOR, "searchsorted", "sorter");
+  tensor_status status = lt_invoke(&frame, "searchsorted");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_searchsorted_out(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t *out) {
+  lt_value a[6];
+  lt_frame frame = {.op = 306, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], sorted_sequence, LT_TENSOR, "searchsorted", "sorted_sequence");
+  LT_REQUIRED(a[1], self, LT_TENSOR, "searchsorted", "self");
+  a[2].i = out_int32;
+  a[3].i = right;
+  a[4].text = side;
+  LT_OPTIONAL(a[5], sorter, LT_TENSOR, "searchsorted", "sorter");
+  LT_OUTPUT(frame.out[0], out, "searchsorted", "out");
+  tensor_status status = lt_invoke(&frame, "searchsorted");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_searchsorted_scalar_out(const tensor_t *sorted_sequence, tensor_scalar self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t *out) {
+  lt_value a[6];
+  lt_frame frame = {.op = 306, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], sorted_sequence, LT_TENSOR, "searchsorted", "sorted_sequence");
+  LT_SCALAR(self, LT_MUST, "searchsorted", "self"); a[1].scalar = self;
+  frame.number = 2;
+  a[2].i = out_int32;
+  a[3].i = right;
+  a[4].text = side;
+  LT_OPTIONAL(a[5], sorter, LT_TENSOR, "searchsorted", "sorter");
+  LT_OUTPUT(frame.out[0], out, "searchsorted", "out");
+  tensor_status status = lt_invoke(&frame, "searchsorted");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bucketize(const tensor_t *self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t **out) {
+  LT_RESULT(out, "bucketize", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 307, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bucketize", "self");
+  LT_REQUIRED(a[1], boundaries, LT_TENSOR, "bucketize", "boundaries");
+  a[2].i = out_int32;
+  a[3].i = right;
+  tensor_status status = lt_invoke(&frame, "bucketize");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bucketize_scalar(tensor_scalar self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t **out) {
+  LT_RESULT(out, "bucketize", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 307, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(self, LT_MUST, "bucketize", "self"); a[0].scalar = self;
+  frame.number = 1;
+  LT_REQUIRED(a[1], boundaries, LT_TENSOR, "bucketize", "boundaries");
+  a[2].i = out_int32;
+  a[3].i = right;
+  tensor_status status = lt_invoke(&frame, "bucketize");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bucketize_out(const tensor_t *self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 307, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bucketize", "self");
+  LT_REQUIRED(a[1], boundaries, LT_TENSOR, "bucketize", "boundaries");
+  a[2].i = out_int32;
+  a[3].i = right;
+  LT_OUTPUT(frame.out[0], out, "bucketize", "out");
+  tensor_status status = lt_invoke(&frame, "bucketize");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bucketize_scalar_out(tensor_scalar self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 307, .mode = LT_OUT, .args = a};
+  LT_SCALAR(self, LT_MUST, "bucketize", "self"); a[0].scalar = self;
+  frame.number = 1;
+  LT_REQUIRED(a[1], boundaries, LT_TENSOR, "bucketize", "boundaries");
+  a[2].i = out_int32;
+  a[3].i = right;
+  LT_OUTPUT(frame.out[0], out, "bucketize", "out");
+  tensor_status status = lt_invoke(&frame, "bucketize");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "erf", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 308, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
+  tensor_status status = lt_invoke(&frame, "erf");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_erf_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 308, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
+  tensor_status status = lt_invoke(&frame, "erf");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 308, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
+  LT_OUTPUT(frame.out[0], out, "erf", "out");
+  tensor_status status = lt_invoke(&frame, "erf");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "erfc", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 309, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
+  tensor_status status = lt_invoke(&frame, "erfc");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_erfc_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 309, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
+  tensor_status status = lt_invoke(&frame, "erfc");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 309, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
+  LT_OUTPUT(frame.out[0], out, "erfc", "out");
+  tensor_status status = lt_invoke(&frame, "erfc");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "erfinv", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 310, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
+  tensor_status status = lt_invoke(&frame, "erfinv");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_erfinv_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 310, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
+  tensor_status status = lt_invoke(&frame, "erfinv");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 310, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
+  LT_OUTPUT(frame.out[0], out, "erfinv", "out");
+  tensor_status status = lt_invoke(&frame, "erfinv");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "lgamma", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 311, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
+  tensor_status status = lt_invoke(&frame, "lgamma");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lgamma_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 311, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
+  tensor_status status = lt_invoke(&frame, "lgamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 311, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
+  LT_OUTPUT(frame.out[0], out, "lgamma", "out");
+  tensor_status status = lt_invoke(&frame, "lgamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "digamma", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 312, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
+  tensor_status status = lt_invoke(&frame, "digamma");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_digamma_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 312, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
+  tensor_status status = lt_invoke(&frame, "digamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 312, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
+  LT_OUTPUT(frame.out[0], out, "digamma", "out");
+  tensor_status status = lt_invoke(&frame, "digamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "i0", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 313, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
+  tensor_status status = lt_invoke(&frame, "i0");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_i0_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 313, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
+  tensor_status status = lt_invoke(&frame, "i0");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 313, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
+  LT_OUTPUT(frame.out[0], out, "i0", "out");
+  tensor_status status = lt_invoke(&frame, "i0");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "sinc", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 314, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
+  tensor_status status = lt_invoke(&frame, "sinc");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sinc_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 314, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
+  tensor_status status = lt_invoke(&frame, "sinc");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 314, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
+  LT_OUTPUT(frame.out[0], out, "sinc", "out");
+  tensor_status status = lt_invoke(&frame, "sinc");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, tensor_t **out) {
+  LT_RESULT(out, "logit", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 315, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
+  a[1].pointer = (void *)eps;
+  tensor_status status = lt_invoke(&frame, "logit");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps) {
+  lt_value a[2];
+  lt_frame frame = {.op = 315, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
+  a[1].pointer = (void *)eps;
+  tensor_status status = lt_invoke(&frame, "logit");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *eps, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 315, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
+  a[1].pointer = (void *)eps;
+  LT_OUTPUT(frame.out[0], out, "logit", "out");
+  tensor_status status = lt_invoke(&frame, "logit");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "polygamma", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 316, .mode = LT_FUNCTION, .args = a};
+  a[0].i = n;
+  LT_REQUIRED(a[1], self, LT_TENSOR, "polygamma", "self");
+  tensor_status status = lt_invoke(&frame, "polygamma");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 316, .mode = LT_OUT, .args = a};
+  a[0].i = n;
+  LT_REQUIRED(a[1], self, LT_TENSOR, "polygamma", "self");
+  LT_OUTPUT(frame.out[0], out, "polygamma", "out");
+  tensor_status status = lt_invoke(&frame, "polygamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor_t **out) {
+  LT_RESULT(out, "mvlgamma", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 317, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
+  a[1].i = p;
+  tensor_status status = lt_invoke(&frame, "mvlgamma");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p) {
+  lt_value a[2];
+  lt_frame frame = {.op = 317, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
+  a[1].i = p;
+  tensor_status status = lt_invoke(&frame, "mvlgamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 317, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
+  a[1].i = p;
+  LT_OUTPUT(frame.out[0], out, "mvlgamma", "out");
+  tensor_status status = lt_invoke(&frame, "mvlgamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "igamma", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 318, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
+  tensor_status status = lt_invoke(&frame, "igamma");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_igamma_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 318, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
+  tensor_status status = lt_invoke(&frame, "igamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 318, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
+  LT_OUTPUT(frame.out[0], out, "igamma", "out");
+  tensor_status status = lt_invoke(&frame, "igamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "igammac", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 319, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
+  tensor_status status = lt_invoke(&frame, "igammac");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_igammac_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 319, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
+  tensor_status status = lt_invoke(&frame, "igammac");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 319, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
+  LT_OUTPUT(frame.out[0], out, "igammac", "out");
+  tensor_status status = lt_invoke(&frame, "igammac");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "logaddexp", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 320, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp", "other");
+  tensor_status status = lt_invoke(&frame, "logaddexp");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 320, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp", "other");
+  LT_OUTPUT(frame.out[0], out, "logaddexp", "out");
+  tensor_status status = lt_invoke(&frame, "logaddexp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logaddexp2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "logaddexp2", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 321, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp2", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp2", "other");
+  tensor_status status = lt_invoke(&frame, "logaddexp2");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 321, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp2", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp2", "other");
+  LT_OUTPUT(frame.out[0], out, "logaddexp2", "out");
+  tensor_status status = lt_invoke(&frame, "logaddexp2");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "xlogy", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 322, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
+  tensor_status status = lt_invoke(&frame, "xlogy");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "xlogy", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 322, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
+  LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "xlogy");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_xlogy_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 322, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
+  tensor_status status = lt_invoke(&frame, "xlogy");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_xlogy_scalar_(tensor_t *self, tensor_scalar other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 322, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
+  LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "xlogy");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 322, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
+  LT_OUTPUT(frame.out[0], out, "xlogy", "out");
+  tensor_status status = lt_invoke(&frame, "xlogy");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 322, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
+  LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "xlogy", "out");
+  tensor_status status = lt_invoke(&frame, "xlogy");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "gcd", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 323, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
+  tensor_status status = lt_invoke(&frame, "gcd");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gcd_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 323, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
+  tensor_status status = lt_invoke(&frame, "gcd");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 323, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
+  LT_OUTPUT(frame.out[0], out, "gcd", "out");
+  tensor_status status = lt_invoke(&frame, "gcd");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "lcm", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 324, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
+  tensor_status status = lt_invoke(&frame, "lcm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lcm_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 324, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
+  tensor_status status = lt_invoke(&frame, "lcm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 324, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
+  LT_OUTPUT(frame.out[0], out, "lcm", "out");
+  tensor_status status = lt_invoke(&frame, "lcm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "nextafter", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 325, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
+  tensor_status status = lt_invoke(&frame, "nextafter");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nextafter_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 325, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
+  tensor_status status = lt_invoke(&frame, "nextafter");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 325, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
+  LT_OUTPUT(frame.out[0], out, "nextafter", "out");
+  tensor_status status = lt_invoke(&frame, "nextafter");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *values, tensor_t **out) {
+  LT_RESULT(out, "heaviside", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 326, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
+  LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
+  tensor_status status = lt_invoke(&frame, "heaviside");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_heaviside_(tensor_t *self, const tensor_t *values) {
+  lt_value a[2];
+  lt_frame frame = {.op = 326, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
+  LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
+  tensor_status status = lt_invoke(&frame, "heaviside");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor_t *values, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 326, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
+  LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
+  LT_OUTPUT(frame.out[0], out, "heaviside", "out");
+  tensor_status status = lt_invoke(&frame, "heaviside");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "ldexp", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 327, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
+  tensor_status status = lt_invoke(&frame, "ldexp");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ldexp_(tensor_t *self, const tensor_t *other) {
+  lt_value a[2];
+  lt_frame frame = {.op = 327, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
+  tensor_status status = lt_invoke(&frame, "ldexp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ldexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 327, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
+  LT_OUTPUT(frame.out[0], out, "ldexp", "out");
+  tensor_status status = lt_invoke(&frame, "ldexp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa, tensor_t **exponent) {
+  LT_RESULT(mantissa, "frexp", "mantissa");
+  LT_RESULT(exponent, "frexp", "exponent");
+  lt_value a[1];
+  lt_frame frame = {.op = 328, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "frexp", "self");
+  tensor_status status = lt_invoke(&frame, "frexp");
+  if (status == TENSOR_OK) {
+    *mantissa = (tensor_t *)frame.results[0].pointer;
+    *exponent = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_frexp_out(const tensor_t *self, tensor_t *mantissa, tensor_t *exponent) {
+  lt_value a[1];
+  lt_frame frame = {.op = 328, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "frexp", "self");
+  LT_OUTPUT(frame.out[0], mantissa, "frexp", "mantissa");
+  LT_OUTPUT(frame.out[1], exponent, "frexp", "exponent");
+  tensor_status status = lt_invoke(&frame, "frexp");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nan_to_num(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t **out) {
+  LT_RESULT(out, "nan_to_num", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 329, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
+  a[1].pointer = (void *)nan;
+  a[2].pointer = (void *)posinf;
+  a[3].pointer = (void *)neginf;
+  tensor_status status = lt_invoke(&frame, "nan_to_num");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nan_to_num_(tensor_t *self, const double *nan, const double *posinf, const double *neginf) {
+  lt_value a[4];
+  lt_frame frame = {.op = 329, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
+  a[1].pointer = (void *)nan;
+  a[2].pointer = (void *)posinf;
+  a[3].pointer = (void *)neginf;
+  tensor_status status = lt_invoke(&frame, "nan_to_num");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 329, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
+  a[1].pointer = (void *)nan;
+  a[2].pointer = (void *)posinf;
+  a[3].pointer = (void *)neginf;
+  LT_OUTPUT(frame.out[0], out, "nan_to_num", "out");
+  tensor_status status = lt_invoke(&frame, "nan_to_num");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_deg2rad(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "deg2rad", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 330, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
+  tensor_status status = lt_invoke(&frame, "deg2rad");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_deg2rad_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 330, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
+  tensor_status status = lt_invoke(&frame, "deg2rad");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_deg2rad_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 330, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
+  LT_OUTPUT(frame.out[0], out, "deg2rad", "out");
+  tensor_status status = lt_invoke(&frame, "deg2rad");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rad2deg(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "rad2deg", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 331, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
+  tensor_status status = lt_invoke(&frame, "rad2deg");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rad2deg_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 331, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
+  tensor_status status = lt_invoke(&frame, "rad2deg");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 331, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
+  LT_OUTPUT(frame.out[0], out, "rad2deg", "out");
+  tensor_status status = lt_invoke(&frame, "rad2deg");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_expit", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 332, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_expit", "self");
+  tensor_status status = lt_invoke(&frame, "special_expit");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 332, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_expit", "self");
+  LT_OUTPUT(frame.out[0], out, "special_expit", "out");
+  tensor_status status = lt_invoke(&frame, "special_expit");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_exp2", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 333, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_exp2", "self");
+  tensor_status status = lt_invoke(&frame, "special_exp2");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 333, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_exp2", "self");
+  LT_OUTPUT(frame.out[0], out, "special_exp2", "out");
+  tensor_status status = lt_invoke(&frame, "special_exp2");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_expm1(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_expm1", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 334, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_expm1", "self");
+  tensor_status status = lt_invoke(&frame, "special_expm1");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 334, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_expm1", "self");
+  LT_OUTPUT(frame.out[0], out, "special_expm1", "out");
+  tensor_status status = lt_invoke(&frame, "special_expm1");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_log1p(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_log1p", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 335, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_log1p", "self");
+  tensor_status status = lt_invoke(&frame, "special_log1p");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 335, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_log1p", "self");
+  LT_OUTPUT(frame.out[0], out, "special_log1p", "out");
+  tensor_status status = lt_invoke(&frame, "special_log1p");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_erf(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_erf", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 336, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erf", "self");
+  tensor_status status = lt_invoke(&frame, "special_erf");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 336, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erf", "self");
+  LT_OUTPUT(frame.out[0], out, "special_erf", "out");
+  tensor_status status = lt_invoke(&frame, "special_erf");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_erfc", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 337, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfc", "self");
+  tensor_status status = lt_invoke(&frame, "special_erfc");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 337, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfc", "self");
+  LT_OUTPUT(frame.out[0], out, "special_erfc", "out");
+  tensor_status status = lt_invoke(&frame, "special_erfc");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_erfinv(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_erfinv", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 338, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfinv", "self");
+  tensor_status status = lt_invoke(&frame, "special_erfinv");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 338, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfinv", "self");
+  LT_OUTPUT(frame.out[0], out, "special_erfinv", "out");
+  tensor_status status = lt_invoke(&frame, "special_erfinv");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_gammaln(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_gammaln", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 339, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaln", "self");
+  tensor_status status = lt_invoke(&frame, "special_gammaln");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 339, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaln", "self");
+  LT_OUTPUT(frame.out[0], out, "special_gammaln", "out");
+  tensor_status status = lt_invoke(&frame, "special_gammaln");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_digamma(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_digamma", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 340, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_digamma", "self");
+  tensor_status status = lt_invoke(&frame, "special_digamma");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 340, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_digamma", "self");
+  LT_OUTPUT(frame.out[0], out, "special_digamma", "out");
+  tensor_status status = lt_invoke(&frame, "special_digamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_psi", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 341, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_psi", "self");
+  tensor_status status = lt_invoke(&frame, "special_psi");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 341, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_psi", "self");
+  LT_OUTPUT(frame.out[0], out, "special_psi", "out");
+  tensor_status status = lt_invoke(&frame, "special_psi");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_i0", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 342, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_i0", "self");
+  tensor_status status = lt_invoke(&frame, "special_i0");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 342, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_i0", "self");
+  LT_OUTPUT(frame.out[0], out, "special_i0", "out");
+  tensor_status status = lt_invoke(&frame, "special_i0");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_sinc(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_sinc", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 343, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_sinc", "self");
+  tensor_status status = lt_invoke(&frame, "special_sinc");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 343, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_sinc", "self");
+  LT_OUTPUT(frame.out[0], out, "special_sinc", "out");
+  tensor_status status = lt_invoke(&frame, "special_sinc");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
+  LT_RESULT(out, "special_round", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 344, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_round", "self");
+  a[1].i = decimals;
+  tensor_status status = lt_invoke(&frame, "special_round");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t decimals, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 344, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_round", "self");
+  a[1].i = decimals;
+  LT_OUTPUT(frame.out[0], out, "special_round", "out");
+  tensor_status status = lt_invoke(&frame, "special_round");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double *eps, tensor_t **out) {
+  LT_RESULT(out, "special_logit", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 345, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_logit", "self");
+  a[1].pointer = (void *)eps;
+  tensor_status status = lt_invoke(&frame, "special_logit");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const double *eps, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 345, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_logit", "self");
+  a[1].pointer = (void *)eps;
+  LT_OUTPUT(frame.out[0], out, "special_logit", "out");
+  tensor_status status = lt_invoke(&frame, "special_logit");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "special_polygamma", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 346, .mode = LT_FUNCTION, .args = a};
+  a[0].i = n;
+  LT_REQUIRED(a[1], self, LT_TENSOR, "special_polygamma", "self");
+  tensor_status status = lt_invoke(&frame, "special_polygamma");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 346, .mode = LT_OUT, .args = a};
+  a[0].i = n;
+  LT_REQUIRED(a[1], self, LT_TENSOR, "special_polygamma", "self");
+  LT_OUTPUT(frame.out[0], out, "special_polygamma", "out");
+  tensor_status status = lt_invoke(&frame, "special_polygamma");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64_t p, tensor_t **out) {
+  LT_RESULT(out, "special_multigammaln", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 347, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_multigammaln", "self");
+  a[1].i = p;
+  tensor_status status = lt_invoke(&frame, "special_multigammaln");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, int64_t p, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 347, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_multigammaln", "self");
+  a[1].i = p;
+  LT_OUTPUT(frame.out[0], out, "special_multigammaln", "out");
+  tensor_status status = lt_invoke(&frame, "special_multigammaln");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_gammainc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "special_gammainc", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 348, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammainc", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammainc", "other");
+  tensor_status status = lt_invoke(&frame, "special_gammainc");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 348, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammainc", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammainc", "other");
+  LT_OUTPUT(frame.out[0], out, "special_gammainc", "out");
+  tensor_status status = lt_invoke(&frame, "special_gammainc");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "special_gammaincc", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 349, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaincc", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammaincc", "other");
+  tensor_status status = lt_invoke(&frame, "special_gammaincc");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 349, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaincc", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammaincc", "other");
+  LT_OUTPUT(frame.out[0], out, "special_gammaincc", "out");
+  tensor_status status = lt_invoke(&frame, "special_gammaincc");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "special_xlogy", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlogy", "other");
+  tensor_status status = lt_invoke(&frame, "special_xlogy");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "special_xlogy", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
+  LT_SCALAR(other, LT_MUST, "special_xlogy", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special_xlogy");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 350, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlogy", "other");
+  LT_OUTPUT(frame.out[0], out, "special_xlogy", "out");
+  tensor_status status = lt_invoke(&frame, "special_xlogy");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 350, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
+  LT_SCALAR(other, LT_MUST, "special_xlogy", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special_xlogy", "out");
+  tensor_status status = lt_invoke(&frame, "special_xlogy");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "special_xlog1py", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlog1py", "other");
+  tensor_status status = lt_invoke(&frame, "special_xlog1py");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_xlog1py_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "special_xlog1py", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
+  LT_SCALAR(other, LT_MUST, "special_xlog1py", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special_xlog1py");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_xlog1py_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 351, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlog1py", "other");
+  LT_OUTPUT(frame.out[0], out, "special_xlog1py", "out");
+  tensor_status status = lt_invoke(&frame, "special_xlog1py");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 351, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
+  LT_SCALAR(other, LT_MUST, "special_xlog1py", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special_xlog1py", "out");
+  tensor_status status = lt_invoke(&frame, "special_xlog1py");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "special_zeta", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_zeta", "other");
+  tensor_status status = lt_invoke(&frame, "special_zeta");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
+  LT_RESULT(out, "special_zeta", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
+  LT_SCALAR(other, LT_MUST, "special_zeta", "other"); a[1].scalar = other;
+  frame.number = 2;
+  tensor_status status = lt_invoke(&frame, "special_zeta");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_zeta_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 352, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special_zeta", "other");
+  LT_OUTPUT(frame.out[0], out, "special_zeta", "out");
+  tensor_status status = lt_invoke(&frame, "special_zeta");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 352, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
+  LT_SCALAR(other, LT_MUST, "special_zeta", "other"); a[1].scalar = other;
+  frame.number = 2;
+  LT_OUTPUT(frame.out[0], out, "special_zeta", "out");
+  tensor_status status = lt_invoke(&frame, "special_zeta");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "from_data", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 286, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = data;
   LT_SPAN(size, size_len, "from_data", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "from_data", "dtype"); a[2].i = dtype;
@@ -1258,7 +3157,7 @@ TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64
 TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, void *deleter, void *context, bool read_only, tensor_t **out) {
   LT_RESULT(out, "from_blob", "out");
   lt_value a[8];
-  lt_frame frame = {.op = 287, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = data;
   a[1].i = nbytes;
   LT_ENUM(dtype, -1, 13, "from_blob", "dtype"); a[2].i = dtype;
@@ -1277,7 +3176,7 @@ TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dty
 TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
   LT_RESULT(out, "data_ptr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 288, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 355, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "data_ptr", "self");
   tensor_status status = lt_invoke(&frame, "data_ptr");
   if (status == TENSOR_OK) {
@@ -1289,7 +3188,7 @@ TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
 TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_read_only", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 289, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 356, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_read_only", "self");
   tensor_status status = lt_invoke(&frame, "is_read_only");
   if (status == TENSOR_OK) {
@@ -1301,7 +3200,7 @@ TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_storage_t **out) {
   LT_RESULT(out, "untyped_storage", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 290, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 357, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "untyped_storage", "self");
   tensor_status status = lt_invoke(&frame, "untyped_storage");
   if (status == TENSOR_OK) {
@@ -1313,7 +3212,7 @@ TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_sto
 TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device, tensor_storage_t **out) {
   LT_RESULT(out, "storage_new", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 291, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 358, .mode = LT_FUNCTION, .args = a};
   a[0].i = nbytes;
   LT_ENUM(device.type, -1, 2, "storage_new", "device"); a[1].device = device;
   tensor_status status = lt_invoke(&frame, "storage_new");
@@ -1326,877 +3225,11 @@ TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device
 TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int64_t *out) {
   LT_RESULT(out, "storage_nbytes", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 292, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 359, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_nbytes", "self");
   tensor_status status = lt_invoke(&frame, "storage_nbytes");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, void **out) {
-  LT_RESULT(out, "storage_data_ptr", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 293, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_data_ptr", "self");
-  tensor_status status = lt_invoke(&frame, "storage_data_ptr");
-  if (status == TENSOR_OK) {
-    *out = (void *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t nbytes) {
-  lt_value a[2];
-  lt_frame frame = {.op = 294, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_resize_", "self");
-  a[1].i = nbytes;
-  tensor_status status = lt_invoke(&frame, "storage_resize_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self, tensor_device *out) {
-  LT_RESULT(out, "storage_get_device", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 295, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_get_device", "self");
-  tensor_status status = lt_invoke(&frame, "storage_get_device");
-  if (status == TENSOR_OK) {
-    *out = frame.results[0].device;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, int64_t *out) {
-  LT_RESULT(out, "storage_use_count", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 296, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_use_count", "self");
-  tensor_status status = lt_invoke(&frame, "storage_use_count");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, tensor_dtype dtype, char **out) {
-  LT_RESULT(out, "storage_to_string", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 297, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_to_string", "self");
-  LT_ENUM(dtype, -1, 13, "storage_to_string", "dtype"); a[1].i = dtype;
-  tensor_status status = lt_invoke(&frame, "storage_to_string");
-  if (status == TENSOR_OK) {
-    *out = (char *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int64_t *cached, int64_t *blocks) {
-  LT_RESULT(in_use, "memory_stats", "in_use");
-  LT_RESULT(peak, "memory_stats", "peak");
-  LT_RESULT(cached, "memory_stats", "cached");
-  LT_RESULT(blocks, "memory_stats", "blocks");
-  lt_value a[1];
-  lt_frame frame = {.op = 298, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "memory_stats");
-  if (status == TENSOR_OK) {
-    *in_use = (int64_t)frame.results[0].i;
-    *peak = (int64_t)frame.results[1].i;
-    *cached = (int64_t)frame.results[2].i;
-    *blocks = (int64_t)frame.results[3].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_reset_peak_memory_stats(void) {
-  lt_value a[1];
-  lt_frame frame = {.op = 299, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "reset_peak_memory_stats");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_empty_cache(void) {
-  lt_value a[1];
-  lt_frame frame = {.op = 300, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "empty_cache");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes) {
-  lt_value a[1];
-  lt_frame frame = {.op = 301, .mode = LT_FUNCTION, .args = a};
-  a[0].i = nbytes;
-  tensor_status status = lt_invoke(&frame, "set_memory_limit");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
-  LT_RESULT(out, "view", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 302, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "view", "self");
-  LT_SPAN(size, size_len, "view", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  tensor_status status = lt_invoke(&frame, "view");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dtype, tensor_t **out) {
-  LT_RESULT(out, "view.dtype", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 303, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "view.dtype", "self");
-  LT_ENUM(dtype, -1, 13, "view.dtype", "dtype"); a[1].i = dtype;
-  tensor_status status = lt_invoke(&frame, "view.dtype");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "view_as", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 304, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "view_as", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "view_as", "other");
-  tensor_status status = lt_invoke(&frame, "view_as");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *shape, int64_t shape_len, tensor_t **out) {
-  LT_RESULT(out, "reshape", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 305, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "reshape", "self");
-  LT_SPAN(shape, shape_len, "reshape", "shape"); a[1].list.data = shape, a[1].list.length = shape_len;
-  tensor_status status = lt_invoke(&frame, "reshape");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "reshape_as", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 306, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "reshape_as", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "reshape_as", "other");
-  tensor_status status = lt_invoke(&frame, "reshape_as");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim, int64_t end_dim, tensor_t **out) {
-  LT_RESULT(out, "flatten", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 307, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "flatten", "self");
-  a[1].i = start_dim;
-  a[2].i = end_dim;
-  tensor_status status = lt_invoke(&frame, "flatten");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len, tensor_t **out) {
-  LT_RESULT(out, "unflatten", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 308, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "unflatten", "self");
-  a[1].i = dim;
-  LT_SPAN(sizes, sizes_len, "unflatten", "sizes"); a[2].list.data = sizes, a[2].list.length = sizes_len;
-  tensor_status status = lt_invoke(&frame, "unflatten");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "ravel", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 309, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "ravel", "self");
-  tensor_status status = lt_invoke(&frame, "ravel");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "t.matrix", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 310, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
-  tensor_status status = lt_invoke(&frame, "t.matrix");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 310, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
-  tensor_status status = lt_invoke(&frame, "t.matrix");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_transpose(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
-  LT_RESULT(out, "transpose", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 311, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "transpose", "self");
-  a[1].i = dim0;
-  a[2].i = dim1;
-  tensor_status status = lt_invoke(&frame, "transpose");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t dim1) {
-  lt_value a[3];
-  lt_frame frame = {.op = 311, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "transpose", "self");
-  a[1].i = dim0;
-  a[2].i = dim1;
-  tensor_status status = lt_invoke(&frame, "transpose");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, int64_t axis1, tensor_t **out) {
-  LT_RESULT(out, "swapaxes", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 312, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "swapaxes", "self");
-  a[1].i = axis0;
-  a[2].i = axis1;
-  tensor_status status = lt_invoke(&frame, "swapaxes");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t axis1) {
-  lt_value a[3];
-  lt_frame frame = {.op = 312, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "swapaxes", "self");
-  a[1].i = axis0;
-  a[2].i = axis1;
-  tensor_status status = lt_invoke(&frame, "swapaxes");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
-  LT_RESULT(out, "swapdims", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 313, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "swapdims", "self");
-  a[1].i = dim0;
-  a[2].i = dim1;
-  tensor_status status = lt_invoke(&frame, "swapdims");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t dim1) {
-  lt_value a[3];
-  lt_frame frame = {.op = 313, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "swapdims", "self");
-  a[1].i = dim0;
-  a[2].i = dim1;
-  tensor_status status = lt_invoke(&frame, "swapdims");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
-  LT_RESULT(out, "permute", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 314, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "permute", "self");
-  LT_SPAN(dims, dims_len, "permute", "dims"); a[1].list.data = dims, a[1].list.length = dims_len;
-  tensor_status status = lt_invoke(&frame, "permute");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out) {
-  LT_RESULT(out, "movedim", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 315, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "movedim", "self");
-  a[1].i = source;
-  a[2].i = destination;
-  tensor_status status = lt_invoke(&frame, "movedim");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out) {
-  LT_RESULT(out, "movedim.list", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 316, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "movedim.list", "self");
-  LT_SPAN(source, source_len, "movedim.list", "source"); a[1].list.data = source, a[1].list.length = source_len;
-  LT_SPAN(destination, destination_len, "movedim.list", "destination"); a[2].list.data = destination, a[2].list.length = destination_len;
-  tensor_status status = lt_invoke(&frame, "movedim.list");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out) {
-  LT_RESULT(out, "moveaxis", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 317, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "moveaxis", "self");
-  a[1].i = source;
-  a[2].i = destination;
-  tensor_status status = lt_invoke(&frame, "moveaxis");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out) {
-  LT_RESULT(out, "moveaxis.list", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 318, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "moveaxis.list", "self");
-  LT_SPAN(source, source_len, "moveaxis.list", "source"); a[1].list.data = source, a[1].list.length = source_len;
-  LT_SPAN(destination, destination_len, "moveaxis.list", "destination"); a[2].list.data = destination, a[2].list.length = destination_len;
-  tensor_status status = lt_invoke(&frame, "moveaxis.list");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "T", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 319, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "T", "self");
-  tensor_status status = lt_invoke(&frame, "T");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "mT", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 320, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mT", "self");
-  tensor_status status = lt_invoke(&frame, "mT");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "mH", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 321, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mH", "self");
-  tensor_status status = lt_invoke(&frame, "mH");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "H", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 322, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "H", "self");
-  tensor_status status = lt_invoke(&frame, "H");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_adjoint(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "adjoint", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 323, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "adjoint", "self");
-  tensor_status status = lt_invoke(&frame, "adjoint");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_expand(const tensor_t *self, const int64_t *size, int64_t size_len, bool implicit, tensor_t **out) {
-  LT_RESULT(out, "expand", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 324, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "expand", "self");
-  LT_SPAN(size, size_len, "expand", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  a[2].i = implicit;
-  tensor_status status = lt_invoke(&frame, "expand");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_expand_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "expand_as", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 325, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "expand_as", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "expand_as", "other");
-  tensor_status status = lt_invoke(&frame, "expand_as");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_broadcast_to(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
-  LT_RESULT(out, "broadcast_to", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 326, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "broadcast_to", "self");
-  LT_SPAN(size, size_len, "broadcast_to", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  tensor_status status = lt_invoke(&frame, "broadcast_to");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_squeeze(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "squeeze", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 327, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze", "self");
-  tensor_status status = lt_invoke(&frame, "squeeze");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_squeeze_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 327, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze", "self");
-  tensor_status status = lt_invoke(&frame, "squeeze");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_squeeze_dim(const tensor_t *self, int64_t dim, tensor_t **out) {
-  LT_RESULT(out, "squeeze.dim", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 328, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dim", "self");
-  a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "squeeze.dim");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_squeeze_dim_(tensor_t *self, int64_t dim) {
-  lt_value a[2];
-  lt_frame frame = {.op = 328, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dim", "self");
-  a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "squeeze.dim");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_squeeze_dims(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
-  LT_RESULT(out, "squeeze.dims", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 329, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dims", "self");
-  LT_SPAN(dim, dim_len, "squeeze.dims", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  tensor_status status = lt_invoke(&frame, "squeeze.dims");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_squeeze_dims_(tensor_t *self, const int64_t *dim, int64_t dim_len) {
-  lt_value a[2];
-  lt_frame frame = {.op = 329, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dims", "self");
-  LT_SPAN(dim, dim_len, "squeeze.dims", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  tensor_status status = lt_invoke(&frame, "squeeze.dims");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_unsqueeze(const tensor_t *self, int64_t dim, tensor_t **out) {
-  LT_RESULT(out, "unsqueeze", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 330, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "unsqueeze", "self");
-  a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "unsqueeze");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_unsqueeze_(tensor_t *self, int64_t dim) {
-  lt_value a[2];
-  lt_frame frame = {.op = 330, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "unsqueeze", "self");
-  a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "unsqueeze");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
-  LT_RESULT(out, "narrow", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 331, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "narrow", "self");
-  a[1].i = dim;
-  a[2].i = start;
-  a[3].i = length;
-  tensor_status status = lt_invoke(&frame, "narrow");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim, const tensor_t *start, int64_t length, tensor_t **out) {
-  LT_RESULT(out, "narrow.tensor", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 332, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "narrow.tensor", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], start, LT_TENSOR, "narrow.tensor", "start");
-  a[3].i = length;
-  tensor_status status = lt_invoke(&frame, "narrow.tensor");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_select(const tensor_t *self, int64_t dim, int64_t index, tensor_t **out) {
-  LT_RESULT(out, "select", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 333, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "select", "self");
-  a[1].i = dim;
-  a[2].i = index;
-  tensor_status status = lt_invoke(&frame, "select");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out) {
-  LT_RESULT(out, "slice", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 334, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "slice", "self");
-  a[1].i = dim;
-  a[2].i = start;
-  a[3].i = end;
-  a[4].i = step;
-  tensor_status status = lt_invoke(&frame, "slice");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_as_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out) {
-  LT_RESULT(out, "as_strided", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 335, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "as_strided", "self");
-  LT_SPAN(size, size_len, "as_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_SPAN(stride, stride_len, "as_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
-  a[3].i = storage_offset;
-  tensor_status status = lt_invoke(&frame, "as_strided");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_as_strided_(tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset) {
-  lt_value a[4];
-  lt_frame frame = {.op = 335, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "as_strided", "self");
-  LT_SPAN(size, size_len, "as_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_SPAN(stride, stride_len, "as_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
-  a[3].i = storage_offset;
-  tensor_status status = lt_invoke(&frame, "as_strided");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_unfold(const tensor_t *self, int64_t dimension, int64_t size, int64_t step, tensor_t **out) {
-  LT_RESULT(out, "unfold", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 336, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "unfold", "self");
-  a[1].i = dimension;
-  a[2].i = size;
-  a[3].i = step;
-  tensor_status status = lt_invoke(&frame, "unfold");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_diagonal(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
-  LT_RESULT(out, "diagonal", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 337, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "diagonal", "self");
-  a[1].i = offset;
-  a[2].i = dim1;
-  a[3].i = dim2;
-  tensor_status status = lt_invoke(&frame, "diagonal");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_detach(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "detach", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 338, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "detach", "self");
-  tensor_status status = lt_invoke(&frame, "detach");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unbind", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 339, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "unbind", "self");
-  a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "unbind");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 340, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "split", "self");
-  a[1].i = split_size;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "split");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t *split_size, int64_t split_size_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split.sizes", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 341, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "split.sizes", "self");
-  LT_SPAN(split_size, split_size_len, "split.sizes", "split_size"); a[1].list.data = split_size, a[1].list.length = split_size_len;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "split.sizes");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split_with_sizes", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 342, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "split_with_sizes", "self");
-  LT_SPAN(split_sizes, split_sizes_len, "split_with_sizes", "split_sizes"); a[1].list.data = split_sizes, a[1].list.length = split_sizes_len;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "split_with_sizes");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "chunk", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 343, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "chunk", "self");
-  a[1].i = chunks;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "chunk");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "tensor_split", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 344, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split", "self");
-  a[1].i = sections;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "tensor_split");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "tensor_split.indices", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 345, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split.indices", "self");
-  LT_SPAN(indices, indices_len, "tensor_split.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "tensor_split.indices");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const tensor_t *tensor_indices_or_sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "tensor_split.tensor", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 346, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split.tensor", "self");
-  LT_REQUIRED(a[1], tensor_indices_or_sections, LT_TENSOR, "tensor_split.tensor", "tensor_indices_or_sections");
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "tensor_split.tensor");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "hsplit", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 347, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "hsplit", "self");
-  a[1].i = sections;
-  tensor_status status = lt_invoke(&frame, "hsplit");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "hsplit.indices", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 348, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "hsplit.indices", "self");
-  LT_SPAN(indices, indices_len, "hsplit.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
-  tensor_status status = lt_invoke(&frame, "hsplit.indices");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "vsplit", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 349, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "vsplit", "self");
-  a[1].i = sections;
-  tensor_status status = lt_invoke(&frame, "vsplit");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "vsplit.indices", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "vsplit.indices", "self");
-  LT_SPAN(indices, indices_len, "vsplit.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
-  tensor_status status = lt_invoke(&frame, "vsplit.indices");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "dsplit", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "dsplit", "self");
-  a[1].i = sections;
-  tensor_status status = lt_invoke(&frame, "dsplit");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_dsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "dsplit.indices", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "dsplit.indices", "self");
-  LT_SPAN(indices, indices_len, "dsplit.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
-  tensor_status status = lt_invoke(&frame, "dsplit.indices");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
   return status;
 }

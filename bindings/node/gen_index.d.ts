@@ -1594,6 +1594,291 @@ export class Tensor extends Handle {
    */
   relu_(): this;
   /**
+   * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+   */
+  cumsum(dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  /**
+   * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+   */
+  cumsum_(dim: Int, options?: { dtype?: DType | null }): this;
+  /**
+   * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+   */
+  cumprod(dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  /**
+   * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+   */
+  cumprod_(dim: Int, options?: { dtype?: DType | null }): this;
+  /**
+   * Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+   */
+  cummax(dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+   */
+  cummin(dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * Logarithm of the running sum of exponentials along `dim`, without overflow.
+   */
+  logcumsumexp(dim: Int, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
+   * `keepdim` keeps reduced dimensions with size 1.
+   */
+  logsumexp(dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  logsumexp(dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+   */
+  softmax(dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  softmax(dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+   */
+  logSoftmax(dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  logSoftmax(dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
+   */
+  sort(options?: { dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  sort(dim: Int, options?: { descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  sort(dim: Int, descending: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * As `sort`, which is always stable.
+   */
+  sort(options: { stable: boolean | null; dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * The int64 indices that sort `self` along `dim`.
+   */
+  argsort(options?: { dim?: Int; descending?: boolean }): Tensor;
+  argsort(dim: Int, options?: { descending?: boolean }): Tensor;
+  argsort(dim: Int, descending: boolean): Tensor;
+  /**
+   * As `argsort`, which is always stable.
+   */
+  argsort(options: { stable: boolean; dim?: Int; descending?: boolean }): Tensor;
+  /**
+   * Sorts along the first dimension.
+   */
+  msort(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
+   */
+  topk(k: Int, options?: { dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  topk(k: Int, dim: Int, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  topk(k: Int, dim: Int, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  topk(k: Int, dim: Int, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * Of all elements, the lower median; NaN where there is one.
+   */
+  median(): Tensor;
+  /**
+   * Along `dim`, the lower median; NaN where there is one, and its int64 index.
+   */
+  median(dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  median(dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * Of all elements, the lower median of what is not NaN.
+   */
+  nanmedian(): Tensor;
+  /**
+   * Along `dim`, the lower median of what is not NaN, and its int64 index.
+   */
+  nanmedian(dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  nanmedian(dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
+   */
+  kthvalue(k: Int, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  kthvalue(k: Int, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  kthvalue(k: Int, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * The most frequent element along `dim`, the smallest of several, and the int64 index of its last occurrence.
+   */
+  mode(options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  mode(dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  mode(dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * The error function of every element. Integers and bool count as the default dtype.
+   */
+  erf(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The error function of every element. Integers and bool count as the default dtype.
+   */
+  erf_(): this;
+  /**
+   * 1 - erf(`self`), accurate where erf is near 1. Integers and bool count as the default dtype.
+   */
+  erfc(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * 1 - erf(`self`), accurate where erf is near 1. Integers and bool count as the default dtype.
+   */
+  erfc_(): this;
+  /**
+   * The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
+   */
+  erfinv(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
+   */
+  erfinv_(): this;
+  /**
+   * The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
+   */
+  lgamma(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
+   */
+  lgamma_(): this;
+  /**
+   * The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
+   */
+  digamma(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
+   */
+  digamma_(): this;
+  /**
+   * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+   */
+  i0(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+   */
+  i0_(): this;
+  /**
+   * sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
+   */
+  sinc(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
+   */
+  sinc_(): this;
+  /**
+   * log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
+   */
+  logit(options?: { eps?: number | null; out?: Tensor | null }): Tensor;
+  logit(eps: number | null, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
+   */
+  logit_(options?: { eps?: number | null }): this;
+  logit_(eps: number | null): this;
+  /**
+   * The logarithm of the multivariate gamma function of dimension `p` >= 1. Integers and bool count as the default dtype.
+   */
+  mvlgamma(p: Int, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The logarithm of the multivariate gamma function of dimension `p` >= 1. Integers and bool count as the default dtype.
+   */
+  mvlgamma_(p: Int): this;
+  /**
+   * The regularised lower incomplete gamma function P(`self`, `other`); NaN of negative arguments. The shapes broadcast.
+   */
+  igamma(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The regularised lower incomplete gamma function P(`self`, `other`); NaN of negative arguments. The shapes broadcast.
+   */
+  igamma_(other: Tensor): this;
+  /**
+   * The regularised upper incomplete gamma function Q(`self`, `other`); NaN of negative arguments. The shapes broadcast.
+   */
+  igammac(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The regularised upper incomplete gamma function Q(`self`, `other`); NaN of negative arguments. The shapes broadcast.
+   */
+  igammac_(other: Tensor): this;
+  /**
+   * log(exp(`self`) + exp(`other`)) without overflow. The shapes broadcast.
+   */
+  logaddexp(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * log2(2^`self` + 2^`other`) without overflow. The shapes broadcast.
+   */
+  logaddexp2(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * `self` * log(`other`), 0 where `self` is 0 and `other` is not NaN. The shapes broadcast.
+   */
+  xlogy(other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * `self` * log(`other`), 0 where `self` is 0 and `other` is not NaN. The shapes broadcast.
+   */
+  xlogy_(other: Tensor | Scalar): this;
+  /**
+   * The greatest common divisor, never negative but for the most negative integer with itself or 0. The shapes broadcast.
+   */
+  gcd(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The greatest common divisor, never negative but for the most negative integer with itself or 0. The shapes broadcast.
+   */
+  gcd_(other: Tensor): this;
+  /**
+   * The least common multiple. The shapes broadcast.
+   */
+  lcm(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The least common multiple. The shapes broadcast.
+   */
+  lcm_(other: Tensor): this;
+  /**
+   * The next number of the dtype after `self` in the direction of `other`. The shapes broadcast.
+   */
+  nextafter(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The next number of the dtype after `self` in the direction of `other`. The shapes broadcast.
+   */
+  nextafter_(other: Tensor): this;
+  /**
+   * 0 where `self` is negative, 1 where it is positive, `values` where it is 0. The shapes broadcast; the dtypes must agree.
+   */
+  heaviside(values: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * 0 where `self` is negative, 1 where it is positive, `values` where it is 0. The shapes broadcast; the dtypes must agree.
+   */
+  heaviside_(values: Tensor): this;
+  /**
+   * `self` * 2^`other`. The shapes broadcast.
+   */
+  ldexp(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * `self` * 2^`other`. The shapes broadcast.
+   */
+  ldexp_(other: Tensor): this;
+  /**
+   * Splits every element into `mantissa` * 2^`exponent` with 1/2 <= |mantissa| < 1; `exponent` is int32. 0, NaN and infinities stay, with exponent 0.
+   */
+  frexp(options?: { out?: readonly Tensor[] | { mantissa: Tensor; exponent: Tensor } | null }): { mantissa: Tensor; exponent: Tensor };
+  /**
+   * Replaces NaN by `nan` (0 unless given) and infinities by `posinf` and `neginf` (the largest and smallest finite numbers of the dtype unless given); of complex numbers, in both parts.
+   */
+  nanToNum(options?: { nan?: number | null; posinf?: number | null; neginf?: number | null; out?: Tensor | null }): Tensor;
+  nanToNum(nan: number | null, options?: { posinf?: number | null; neginf?: number | null; out?: Tensor | null }): Tensor;
+  nanToNum(nan: number | null, posinf: number | null, options?: { neginf?: number | null; out?: Tensor | null }): Tensor;
+  nanToNum(nan: number | null, posinf: number | null, neginf: number | null, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Replaces NaN by `nan` (0 unless given) and infinities by `posinf` and `neginf` (the largest and smallest finite numbers of the dtype unless given); of complex numbers, in both parts.
+   */
+  nanToNum_(options?: { nan?: number | null; posinf?: number | null; neginf?: number | null }): this;
+  nanToNum_(nan: number | null, options?: { posinf?: number | null; neginf?: number | null }): this;
+  nanToNum_(nan: number | null, posinf: number | null, options?: { neginf?: number | null }): this;
+  nanToNum_(nan: number | null, posinf: number | null, neginf: number | null): this;
+  /**
+   * Turns degrees into radians. Integers and bool count as the default dtype.
+   */
+  deg2rad(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Turns degrees into radians. Integers and bool count as the default dtype.
+   */
+  deg2rad_(): this;
+  /**
+   * Turns radians into degrees. Integers and bool count as the default dtype.
+   */
+  rad2deg(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Turns radians into degrees. Integers and bool count as the default dtype.
+   */
+  rad2deg_(): this;
+  /**
    * True when the tensor's bytes belong to another owner who forbids writing them.
    */
   isReadOnly(): boolean;
@@ -3829,6 +4114,519 @@ export function where(condition: Tensor, input: Tensor | Scalar, other: Tensor |
 export function whereAsync(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
 export function whereAsync(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
+ * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+ */
+export function cumsum(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function cumsum(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+/** cumsum, off the event loop. */
+export function cumsumAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function cumsumAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+ */
+export function cumprod(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function cumprod(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+/** cumprod, off the event loop. */
+export function cumprodAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function cumprodAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+ */
+export function cummax(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function cummax(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** cummax, off the event loop. */
+export function cummaxAsync(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function cummaxAsync(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+ */
+export function cummin(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function cummin(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** cummin, off the event loop. */
+export function cumminAsync(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function cumminAsync(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * Logarithm of the running sum of exponentials along `dim`, without overflow.
+ */
+export function logcumsumexp(input: Tensor, options: { dim: Int; out?: Tensor | null }): Tensor;
+export function logcumsumexp(input: Tensor, dim: Int, options?: { out?: Tensor | null }): Tensor;
+/** logcumsumexp, off the event loop. */
+export function logcumsumexpAsync(input: Tensor, options: { dim: Int; out?: Tensor | null }): Promise<Tensor>;
+export function logcumsumexpAsync(input: Tensor, dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
+ * `keepdim` keeps reduced dimensions with size 1.
+ */
+export function logsumexp(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function logsumexp(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function logsumexp(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+/** logsumexp, off the event loop. */
+export function logsumexpAsync(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function logsumexpAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function logsumexpAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+ */
+export function softmax(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function softmax(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function softmax(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+/** softmax, off the event loop. */
+export function softmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function softmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function softmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+ */
+export function logSoftmax(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function logSoftmax(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function logSoftmax(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+/** logSoftmax, off the event loop. */
+export function logSoftmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function logSoftmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function logSoftmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
+ */
+export function sort(input: Tensor, options?: { dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function sort(input: Tensor, dim: Int, options?: { descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function sort(input: Tensor, dim: Int, descending: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/**
+ * As `sort`, which is always stable.
+ */
+export function sort(input: Tensor, options: { stable: boolean | null; dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** sort, off the event loop. */
+export function sortAsync(input: Tensor, options?: { dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function sortAsync(input: Tensor, dim: Int, options?: { descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function sortAsync(input: Tensor, dim: Int, descending: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/** sort, off the event loop. */
+export function sortAsync(input: Tensor, options: { stable: boolean | null; dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * The int64 indices that sort `self` along `dim`.
+ */
+export function argsort(input: Tensor, options?: { dim?: Int; descending?: boolean }): Tensor;
+export function argsort(input: Tensor, dim: Int, options?: { descending?: boolean }): Tensor;
+export function argsort(input: Tensor, dim: Int, descending: boolean): Tensor;
+/**
+ * As `argsort`, which is always stable.
+ */
+export function argsort(input: Tensor, options: { stable: boolean; dim?: Int; descending?: boolean }): Tensor;
+/** argsort, off the event loop. */
+export function argsortAsync(input: Tensor, options?: { dim?: Int; descending?: boolean }): Promise<Tensor>;
+export function argsortAsync(input: Tensor, dim: Int, options?: { descending?: boolean }): Promise<Tensor>;
+export function argsortAsync(input: Tensor, dim: Int, descending: boolean): Promise<Tensor>;
+/** argsort, off the event loop. */
+export function argsortAsync(input: Tensor, options: { stable: boolean; dim?: Int; descending?: boolean }): Promise<Tensor>;
+/**
+ * Sorts along the first dimension.
+ */
+export function msort(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** msort, off the event loop. */
+export function msortAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
+ */
+export function topk(input: Tensor, options: { k: Int; dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function topk(input: Tensor, k: Int, options?: { dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function topk(input: Tensor, k: Int, dim: Int, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function topk(input: Tensor, k: Int, dim: Int, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function topk(input: Tensor, k: Int, dim: Int, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** topk, off the event loop. */
+export function topkAsync(input: Tensor, options: { k: Int; dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, options?: { dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, dim: Int, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, dim: Int, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, dim: Int, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * Of all elements, the lower median; NaN where there is one.
+ */
+export function median(input: Tensor): Tensor;
+/**
+ * Along `dim`, the lower median; NaN where there is one, and its int64 index.
+ */
+export function median(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function median(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function median(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** median, off the event loop. */
+export function medianAsync(input: Tensor): Promise<Tensor>;
+/** median, off the event loop. */
+export function medianAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function medianAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function medianAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * Of all elements, the lower median of what is not NaN.
+ */
+export function nanmedian(input: Tensor): Tensor;
+/**
+ * Along `dim`, the lower median of what is not NaN, and its int64 index.
+ */
+export function nanmedian(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function nanmedian(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function nanmedian(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** nanmedian, off the event loop. */
+export function nanmedianAsync(input: Tensor): Promise<Tensor>;
+/** nanmedian, off the event loop. */
+export function nanmedianAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function nanmedianAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function nanmedianAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
+ */
+export function kthvalue(input: Tensor, options: { k: Int; dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function kthvalue(input: Tensor, k: Int, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function kthvalue(input: Tensor, k: Int, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function kthvalue(input: Tensor, k: Int, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** kthvalue, off the event loop. */
+export function kthvalueAsync(input: Tensor, options: { k: Int; dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function kthvalueAsync(input: Tensor, k: Int, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function kthvalueAsync(input: Tensor, k: Int, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function kthvalueAsync(input: Tensor, k: Int, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * The most frequent element along `dim`, the smallest of several, and the int64 index of its last occurrence.
+ */
+export function mode(input: Tensor, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function mode(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function mode(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** mode, off the event loop. */
+export function modeAsync(input: Tensor, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function modeAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function modeAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * The position in `sorted_sequence`, sorted along its last dimension, before which each element of `self` could be inserted; after equal elements
+ * with `right` or `side` 'right'. The sequence is 1-D or agrees with `self` in all dimensions but the last. `sorter` holds the order of a
+ * sequence that is not sorted. Gives int64, int32 with `out_int32`.
+ */
+export function searchsorted(sortedSequence: Tensor, options: { input: Tensor | Scalar; outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor | null }): Tensor;
+export function searchsorted(sortedSequence: Tensor, input: Tensor | Scalar, options?: { outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor | null }): Tensor;
+/** searchsorted, off the event loop. */
+export function searchsortedAsync(sortedSequence: Tensor, options: { input: Tensor | Scalar; outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
+export function searchsortedAsync(sortedSequence: Tensor, input: Tensor | Scalar, options?: { outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The index of the bucket between sorted `boundaries` (1-D) that each element of `self` belongs to, as `searchsorted` gives it.
+ */
+export function bucketize(input: Tensor | Scalar, options: { boundaries: Tensor; outInt32?: boolean; right?: boolean; out?: Tensor | null }): Tensor;
+export function bucketize(input: Tensor | Scalar, boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean; out?: Tensor | null }): Tensor;
+/** bucketize, off the event loop. */
+export function bucketizeAsync(input: Tensor | Scalar, options: { boundaries: Tensor; outInt32?: boolean; right?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function bucketizeAsync(input: Tensor | Scalar, boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The error function of every element. Integers and bool count as the default dtype.
+ */
+export function erf(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** erf, off the event loop. */
+export function erfAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * 1 - erf(`self`), accurate where erf is near 1. Integers and bool count as the default dtype.
+ */
+export function erfc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** erfc, off the event loop. */
+export function erfcAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
+ */
+export function erfinv(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** erfinv, off the event loop. */
+export function erfinvAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
+ */
+export function lgamma(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** lgamma, off the event loop. */
+export function lgammaAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
+ */
+export function digamma(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** digamma, off the event loop. */
+export function digammaAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+ */
+export function i0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** i0, off the event loop. */
+export function i0Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
+ */
+export function sinc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** sinc, off the event loop. */
+export function sincAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
+ */
+export function logit(input: Tensor, options?: { eps?: number | null; out?: Tensor | null }): Tensor;
+export function logit(input: Tensor, eps: number | null, options?: { out?: Tensor | null }): Tensor;
+/** logit, off the event loop. */
+export function logitAsync(input: Tensor, options?: { eps?: number | null; out?: Tensor | null }): Promise<Tensor>;
+export function logitAsync(input: Tensor, eps: number | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The `n`-th derivative of digamma, `n` >= 0. Integers and bool count as the default dtype.
+ */
+export function polygamma(n: Int, options: { input: Tensor; out?: Tensor | null }): Tensor;
+export function polygamma(n: Int, input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** polygamma, off the event loop. */
+export function polygammaAsync(n: Int, options: { input: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function polygammaAsync(n: Int, input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The logarithm of the multivariate gamma function of dimension `p` >= 1. Integers and bool count as the default dtype.
+ */
+export function mvlgamma(input: Tensor, options: { p: Int; out?: Tensor | null }): Tensor;
+export function mvlgamma(input: Tensor, p: Int, options?: { out?: Tensor | null }): Tensor;
+/** mvlgamma, off the event loop. */
+export function mvlgammaAsync(input: Tensor, options: { p: Int; out?: Tensor | null }): Promise<Tensor>;
+export function mvlgammaAsync(input: Tensor, p: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The regularised lower incomplete gamma function P(`self`, `other`); NaN of negative arguments. The shapes broadcast.
+ */
+export function igamma(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function igamma(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** igamma, off the event loop. */
+export function igammaAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function igammaAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The regularised upper incomplete gamma function Q(`self`, `other`); NaN of negative arguments. The shapes broadcast.
+ */
+export function igammac(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function igammac(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** igammac, off the event loop. */
+export function igammacAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function igammacAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * log(exp(`self`) + exp(`other`)) without overflow. The shapes broadcast.
+ */
+export function logaddexp(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function logaddexp(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** logaddexp, off the event loop. */
+export function logaddexpAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function logaddexpAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * log2(2^`self` + 2^`other`) without overflow. The shapes broadcast.
+ */
+export function logaddexp2(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function logaddexp2(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** logaddexp2, off the event loop. */
+export function logaddexp2Async(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function logaddexp2Async(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `self` * log(`other`), 0 where `self` is 0 and `other` is not NaN. The shapes broadcast.
+ */
+export function xlogy(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function xlogy(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** xlogy, off the event loop. */
+export function xlogyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function xlogyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The greatest common divisor, never negative but for the most negative integer with itself or 0. The shapes broadcast.
+ */
+export function gcd(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function gcd(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** gcd, off the event loop. */
+export function gcdAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function gcdAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The least common multiple. The shapes broadcast.
+ */
+export function lcm(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function lcm(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** lcm, off the event loop. */
+export function lcmAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function lcmAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The next number of the dtype after `self` in the direction of `other`. The shapes broadcast.
+ */
+export function nextafter(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function nextafter(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** nextafter, off the event loop. */
+export function nextafterAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function nextafterAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * 0 where `self` is negative, 1 where it is positive, `values` where it is 0. The shapes broadcast; the dtypes must agree.
+ */
+export function heaviside(input: Tensor, options: { values: Tensor; out?: Tensor | null }): Tensor;
+export function heaviside(input: Tensor, values: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** heaviside, off the event loop. */
+export function heavisideAsync(input: Tensor, options: { values: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function heavisideAsync(input: Tensor, values: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `self` * 2^`other`. The shapes broadcast.
+ */
+export function ldexp(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function ldexp(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** ldexp, off the event loop. */
+export function ldexpAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function ldexpAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Splits every element into `mantissa` * 2^`exponent` with 1/2 <= |mantissa| < 1; `exponent` is int32. 0, NaN and infinities stay, with exponent 0.
+ */
+export function frexp(input: Tensor, options?: { out?: readonly Tensor[] | { mantissa: Tensor; exponent: Tensor } | null }): { mantissa: Tensor; exponent: Tensor };
+/** frexp, off the event loop. */
+export function frexpAsync(input: Tensor, options?: { out?: readonly Tensor[] | { mantissa: Tensor; exponent: Tensor } | null }): Promise<{ mantissa: Tensor; exponent: Tensor }>;
+/**
+ * Replaces NaN by `nan` (0 unless given) and infinities by `posinf` and `neginf` (the largest and smallest finite numbers of the dtype unless given); of complex numbers, in both parts.
+ */
+export function nanToNum(input: Tensor, options?: { nan?: number | null; posinf?: number | null; neginf?: number | null; out?: Tensor | null }): Tensor;
+export function nanToNum(input: Tensor, nan: number | null, options?: { posinf?: number | null; neginf?: number | null; out?: Tensor | null }): Tensor;
+export function nanToNum(input: Tensor, nan: number | null, posinf: number | null, options?: { neginf?: number | null; out?: Tensor | null }): Tensor;
+export function nanToNum(input: Tensor, nan: number | null, posinf: number | null, neginf: number | null, options?: { out?: Tensor | null }): Tensor;
+/** nanToNum, off the event loop. */
+export function nanToNumAsync(input: Tensor, options?: { nan?: number | null; posinf?: number | null; neginf?: number | null; out?: Tensor | null }): Promise<Tensor>;
+export function nanToNumAsync(input: Tensor, nan: number | null, options?: { posinf?: number | null; neginf?: number | null; out?: Tensor | null }): Promise<Tensor>;
+export function nanToNumAsync(input: Tensor, nan: number | null, posinf: number | null, options?: { neginf?: number | null; out?: Tensor | null }): Promise<Tensor>;
+export function nanToNumAsync(input: Tensor, nan: number | null, posinf: number | null, neginf: number | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Turns degrees into radians. Integers and bool count as the default dtype.
+ */
+export function deg2rad(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** deg2rad, off the event loop. */
+export function deg2radAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Turns radians into degrees. Integers and bool count as the default dtype.
+ */
+export function rad2deg(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** rad2deg, off the event loop. */
+export function rad2degAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `sigmoid`.
+ */
+export function specialExpit(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** specialExpit, off the event loop. */
+export function specialExpitAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `exp2`.
+ */
+export function specialExp2(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** specialExp2, off the event loop. */
+export function specialExp2Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `expm1`.
+ */
+export function specialExpm1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** specialExpm1, off the event loop. */
+export function specialExpm1Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `log1p`.
+ */
+export function specialLog1p(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** specialLog1p, off the event loop. */
+export function specialLog1pAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `erf`.
+ */
+export function specialErf(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** specialErf, off the event loop. */
+export function specialErfAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `erfc`.
+ */
+export function specialErfc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** specialErfc, off the event loop. */
+export function specialErfcAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `erfinv`.
+ */
+export function specialErfinv(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** specialErfinv, off the event loop. */
+export function specialErfinvAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `lgamma`.
+ */
+export function specialGammaln(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** specialGammaln, off the event loop. */
+export function specialGammalnAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `digamma`.
+ */
+export function specialDigamma(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** specialDigamma, off the event loop. */
+export function specialDigammaAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `digamma`.
+ */
+export function specialPsi(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** specialPsi, off the event loop. */
+export function specialPsiAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `i0`.
+ */
+export function specialI0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** specialI0, off the event loop. */
+export function specialI0Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `sinc`.
+ */
+export function specialSinc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** specialSinc, off the event loop. */
+export function specialSincAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `round`.
+ */
+export function specialRound(input: Tensor, options?: { decimals?: Int; out?: Tensor | null }): Tensor;
+/** specialRound, off the event loop. */
+export function specialRoundAsync(input: Tensor, options?: { decimals?: Int; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `logit`.
+ */
+export function specialLogit(input: Tensor, options?: { eps?: number | null; out?: Tensor | null }): Tensor;
+export function specialLogit(input: Tensor, eps: number | null, options?: { out?: Tensor | null }): Tensor;
+/** specialLogit, off the event loop. */
+export function specialLogitAsync(input: Tensor, options?: { eps?: number | null; out?: Tensor | null }): Promise<Tensor>;
+export function specialLogitAsync(input: Tensor, eps: number | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `polygamma`.
+ */
+export function specialPolygamma(n: Int, options: { input: Tensor; out?: Tensor | null }): Tensor;
+export function specialPolygamma(n: Int, input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** specialPolygamma, off the event loop. */
+export function specialPolygammaAsync(n: Int, options: { input: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function specialPolygammaAsync(n: Int, input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `mvlgamma`.
+ */
+export function specialMultigammaln(input: Tensor, options: { p: Int; out?: Tensor | null }): Tensor;
+export function specialMultigammaln(input: Tensor, p: Int, options?: { out?: Tensor | null }): Tensor;
+/** specialMultigammaln, off the event loop. */
+export function specialMultigammalnAsync(input: Tensor, options: { p: Int; out?: Tensor | null }): Promise<Tensor>;
+export function specialMultigammalnAsync(input: Tensor, p: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `igamma`.
+ */
+export function specialGammainc(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function specialGammainc(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** specialGammainc, off the event loop. */
+export function specialGammaincAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function specialGammaincAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `igammac`.
+ */
+export function specialGammaincc(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function specialGammaincc(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** specialGammaincc, off the event loop. */
+export function specialGammainccAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function specialGammainccAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `xlogy`.
+ */
+export function specialXlogy(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function specialXlogy(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** specialXlogy, off the event loop. */
+export function specialXlogyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function specialXlogyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
+ */
+export function specialXlog1py(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function specialXlog1py(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** specialXlog1py, off the event loop. */
+export function specialXlog1pyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function specialXlog1pyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The Hurwitz zeta function: the sum of (`other` + k)^-`self` over k >= 0; the shapes broadcast.
+ */
+export function specialZeta(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function specialZeta(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** specialZeta, off the event loop. */
+export function specialZetaAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function specialZetaAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
  * True when the tensor's bytes belong to another owner who forbids writing them.
  */
 export function isReadOnly(input: Tensor): boolean;
@@ -4192,3 +4990,4 @@ export function dsplitAsync(input: Tensor, options: { indices: Ints }): Promise<
 export function dsplitAsync(input: Tensor, indices: Ints): Promise<Tensor[]>;
 export { var_ as var };
 
+export {};

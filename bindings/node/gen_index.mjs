@@ -61,6 +61,8 @@ const lt_argmax = lt.argmax;
 const lt_argmaxAsync = lt.argmaxAsync;
 const lt_argmin = lt.argmin;
 const lt_argminAsync = lt.argminAsync;
+const lt_argsort = lt.argsort;
+const lt_argsortAsync = lt.argsortAsync;
 const lt_argwhere = lt.argwhere;
 const lt_argwhereAsync = lt.argwhereAsync;
 const lt_asStrided = lt.asStrided;
@@ -98,6 +100,8 @@ const lt_bmmAsync = lt.bmmAsync;
 const lt_bool = lt.bool;
 const lt_broadcastTo = lt.broadcastTo;
 const lt_broadcastToAsync = lt.broadcastToAsync;
+const lt_bucketize = lt.bucketize;
+const lt_bucketizeAsync = lt.bucketizeAsync;
 const lt_canCast = lt.canCast;
 const lt_ceil = lt.ceil;
 const lt_ceilAsync = lt.ceilAsync;
@@ -134,11 +138,23 @@ const lt_coshAsync = lt.coshAsync;
 const lt_countNonzero = lt.countNonzero;
 const lt_countNonzeroAsync = lt.countNonzeroAsync;
 const lt_cpuTier = lt.cpuTier;
+const lt_cummax = lt.cummax;
+const lt_cummaxAsync = lt.cummaxAsync;
+const lt_cummin = lt.cummin;
+const lt_cumminAsync = lt.cumminAsync;
+const lt_cumprod = lt.cumprod;
+const lt_cumprodAsync = lt.cumprodAsync;
+const lt_cumsum = lt.cumsum;
+const lt_cumsumAsync = lt.cumsumAsync;
 const lt_defaultGenerator = lt.defaultGenerator;
+const lt_deg2rad = lt.deg2rad;
+const lt_deg2radAsync = lt.deg2radAsync;
 const lt_detach = lt.detach;
 const lt_detachAsync = lt.detachAsync;
 const lt_diagonal = lt.diagonal;
 const lt_diagonalAsync = lt.diagonalAsync;
+const lt_digamma = lt.digamma;
+const lt_digammaAsync = lt.digammaAsync;
 const lt_div = lt.div;
 const lt_divAsync = lt.divAsync;
 const lt_divide = lt.divide;
@@ -162,6 +178,12 @@ const lt_emptyStridedAsync = lt.emptyStridedAsync;
 const lt_eq = lt.eq;
 const lt_eqAsync = lt.eqAsync;
 const lt_equal = lt.equal;
+const lt_erf = lt.erf;
+const lt_erfAsync = lt.erfAsync;
+const lt_erfc = lt.erfc;
+const lt_erfcAsync = lt.erfcAsync;
+const lt_erfinv = lt.erfinv;
+const lt_erfinvAsync = lt.erfinvAsync;
 const lt_exp = lt.exp;
 const lt_exp2 = lt.exp2;
 const lt_exp2Async = lt.exp2Async;
@@ -194,12 +216,16 @@ const lt_fmod = lt.fmod;
 const lt_fmodAsync = lt.fmodAsync;
 const lt_frac = lt.frac;
 const lt_fracAsync = lt.fracAsync;
+const lt_frexp = lt.frexp;
+const lt_frexpAsync = lt.frexpAsync;
 const lt_full = lt.full;
 const lt_fullAsync = lt.fullAsync;
 const lt_fullLike = lt.fullLike;
 const lt_fullLikeAsync = lt.fullLikeAsync;
 const lt_gather = lt.gather;
 const lt_gatherAsync = lt.gatherAsync;
+const lt_gcd = lt.gcd;
+const lt_gcdAsync = lt.gcdAsync;
 const lt_ge = lt.ge;
 const lt_geAsync = lt.geAsync;
 const lt_generatorNew = lt.generatorNew;
@@ -214,10 +240,18 @@ const lt_greaterEqual = lt.greaterEqual;
 const lt_greaterEqualAsync = lt.greaterEqualAsync;
 const lt_gt = lt.gt;
 const lt_gtAsync = lt.gtAsync;
+const lt_heaviside = lt.heaviside;
+const lt_heavisideAsync = lt.heavisideAsync;
 const lt_hsplit = lt.hsplit;
 const lt_hsplitAsync = lt.hsplitAsync;
 const lt_hypot = lt.hypot;
 const lt_hypotAsync = lt.hypotAsync;
+const lt_i0 = lt.i0;
+const lt_i0Async = lt.i0Async;
+const lt_igamma = lt.igamma;
+const lt_igammaAsync = lt.igammaAsync;
+const lt_igammac = lt.igammac;
+const lt_igammacAsync = lt.igammacAsync;
 const lt_imag = lt.imag;
 const lt_imagAsync = lt.imagAsync;
 const lt_indexAdd = lt.indexAdd;
@@ -254,6 +288,12 @@ const lt_isposinf = lt.isposinf;
 const lt_isposinfAsync = lt.isposinfAsync;
 const lt_isreal = lt.isreal;
 const lt_isrealAsync = lt.isrealAsync;
+const lt_kthvalue = lt.kthvalue;
+const lt_kthvalueAsync = lt.kthvalueAsync;
+const lt_lcm = lt.lcm;
+const lt_lcmAsync = lt.lcmAsync;
+const lt_ldexp = lt.ldexp;
+const lt_ldexpAsync = lt.ldexpAsync;
 const lt_le = lt.le;
 const lt_leAsync = lt.leAsync;
 const lt_lerp = lt.lerp;
@@ -262,6 +302,8 @@ const lt_less = lt.less;
 const lt_lessAsync = lt.lessAsync;
 const lt_lessEqual = lt.lessEqual;
 const lt_lessEqualAsync = lt.lessEqualAsync;
+const lt_lgamma = lt.lgamma;
+const lt_lgammaAsync = lt.lgammaAsync;
 const lt_linspace = lt.linspace;
 const lt_linspaceAsync = lt.linspaceAsync;
 const lt_liveHandles = lt.liveHandles;
@@ -273,6 +315,14 @@ const lt_log1pAsync = lt.log1pAsync;
 const lt_log2 = lt.log2;
 const lt_log2Async = lt.log2Async;
 const lt_logAsync = lt.logAsync;
+const lt_logSoftmax = lt.logSoftmax;
+const lt_logSoftmaxAsync = lt.logSoftmaxAsync;
+const lt_logaddexp = lt.logaddexp;
+const lt_logaddexp2 = lt.logaddexp2;
+const lt_logaddexp2Async = lt.logaddexp2Async;
+const lt_logaddexpAsync = lt.logaddexpAsync;
+const lt_logcumsumexp = lt.logcumsumexp;
+const lt_logcumsumexpAsync = lt.logcumsumexpAsync;
 const lt_logicalAnd = lt.logicalAnd;
 const lt_logicalAndAsync = lt.logicalAndAsync;
 const lt_logicalNot = lt.logicalNot;
@@ -281,8 +331,12 @@ const lt_logicalOr = lt.logicalOr;
 const lt_logicalOrAsync = lt.logicalOrAsync;
 const lt_logicalXor = lt.logicalXor;
 const lt_logicalXorAsync = lt.logicalXorAsync;
+const lt_logit = lt.logit;
+const lt_logitAsync = lt.logitAsync;
 const lt_logspace = lt.logspace;
 const lt_logspaceAsync = lt.logspaceAsync;
+const lt_logsumexp = lt.logsumexp;
+const lt_logsumexpAsync = lt.logsumexpAsync;
 const lt_lt = lt.lt;
 const lt_ltAsync = lt.ltAsync;
 const lt_manualSeed = lt.manualSeed;
@@ -300,6 +354,8 @@ const lt_maximum = lt.maximum;
 const lt_maximumAsync = lt.maximumAsync;
 const lt_mean = lt.mean;
 const lt_meanAsync = lt.meanAsync;
+const lt_median = lt.median;
+const lt_medianAsync = lt.medianAsync;
 const lt_memoryStats = lt.memoryStats;
 const lt_min = lt.min;
 const lt_minAsync = lt.minAsync;
@@ -307,10 +363,14 @@ const lt_minimum = lt.minimum;
 const lt_minimumAsync = lt.minimumAsync;
 const lt_mm = lt.mm;
 const lt_mmAsync = lt.mmAsync;
+const lt_mode = lt.mode;
+const lt_modeAsync = lt.modeAsync;
 const lt_moveaxis = lt.moveaxis;
 const lt_moveaxisAsync = lt.moveaxisAsync;
 const lt_movedim = lt.movedim;
 const lt_movedimAsync = lt.movedimAsync;
+const lt_msort = lt.msort;
+const lt_msortAsync = lt.msortAsync;
 const lt_mul = lt.mul;
 const lt_mulAsync = lt.mulAsync;
 const lt_multinomial = lt.multinomial;
@@ -319,8 +379,14 @@ const lt_multiply = lt.multiply;
 const lt_multiplyAsync = lt.multiplyAsync;
 const lt_mv = lt.mv;
 const lt_mvAsync = lt.mvAsync;
+const lt_mvlgamma = lt.mvlgamma;
+const lt_mvlgammaAsync = lt.mvlgammaAsync;
+const lt_nanToNum = lt.nanToNum;
+const lt_nanToNumAsync = lt.nanToNumAsync;
 const lt_nanmean = lt.nanmean;
 const lt_nanmeanAsync = lt.nanmeanAsync;
+const lt_nanmedian = lt.nanmedian;
+const lt_nanmedianAsync = lt.nanmedianAsync;
 const lt_nansum = lt.nansum;
 const lt_nansumAsync = lt.nansumAsync;
 const lt_narrow = lt.narrow;
@@ -331,6 +397,8 @@ const lt_neg = lt.neg;
 const lt_negAsync = lt.negAsync;
 const lt_negative = lt.negative;
 const lt_negativeAsync = lt.negativeAsync;
+const lt_nextafter = lt.nextafter;
+const lt_nextafterAsync = lt.nextafterAsync;
 const lt_nonzero = lt.nonzero;
 const lt_nonzeroAsync = lt.nonzeroAsync;
 const lt_nonzeroNumpy = lt.nonzeroNumpy;
@@ -354,6 +422,8 @@ const lt_poisson = lt.poisson;
 const lt_poissonAsync = lt.poissonAsync;
 const lt_polar = lt.polar;
 const lt_polarAsync = lt.polarAsync;
+const lt_polygamma = lt.polygamma;
+const lt_polygammaAsync = lt.polygammaAsync;
 const lt_positive = lt.positive;
 const lt_positiveAsync = lt.positiveAsync;
 const lt_pow = lt.pow;
@@ -364,6 +434,8 @@ const lt_prodAsync = lt.prodAsync;
 const lt_promoteTypes = lt.promoteTypes;
 const lt_put = lt.put;
 const lt_putAsync = lt.putAsync;
+const lt_rad2deg = lt.rad2deg;
+const lt_rad2degAsync = lt.rad2degAsync;
 const lt_rand = lt.rand;
 const lt_randAsync = lt.randAsync;
 const lt_randLike = lt.randLike;
@@ -415,6 +487,8 @@ const lt_scatterAsync = lt.scatterAsync;
 const lt_scatterReduce = lt.scatterReduce;
 const lt_scatterReduceAsync = lt.scatterReduceAsync;
 const lt_scope = lt.scope;
+const lt_searchsorted = lt.searchsorted;
+const lt_searchsortedAsync = lt.searchsortedAsync;
 const lt_select = lt.select;
 const lt_selectAsync = lt.selectAsync;
 const lt_setDefaultDevice = lt.setDefaultDevice;
@@ -431,10 +505,58 @@ const lt_signbit = lt.signbit;
 const lt_signbitAsync = lt.signbitAsync;
 const lt_sin = lt.sin;
 const lt_sinAsync = lt.sinAsync;
+const lt_sinc = lt.sinc;
+const lt_sincAsync = lt.sincAsync;
 const lt_sinh = lt.sinh;
 const lt_sinhAsync = lt.sinhAsync;
 const lt_slice = lt.slice;
 const lt_sliceAsync = lt.sliceAsync;
+const lt_softmax = lt.softmax;
+const lt_softmaxAsync = lt.softmaxAsync;
+const lt_sort = lt.sort;
+const lt_sortAsync = lt.sortAsync;
+const lt_specialDigamma = lt.specialDigamma;
+const lt_specialDigammaAsync = lt.specialDigammaAsync;
+const lt_specialErf = lt.specialErf;
+const lt_specialErfAsync = lt.specialErfAsync;
+const lt_specialErfc = lt.specialErfc;
+const lt_specialErfcAsync = lt.specialErfcAsync;
+const lt_specialErfinv = lt.specialErfinv;
+const lt_specialErfinvAsync = lt.specialErfinvAsync;
+const lt_specialExp2 = lt.specialExp2;
+const lt_specialExp2Async = lt.specialExp2Async;
+const lt_specialExpit = lt.specialExpit;
+const lt_specialExpitAsync = lt.specialExpitAsync;
+const lt_specialExpm1 = lt.specialExpm1;
+const lt_specialExpm1Async = lt.specialExpm1Async;
+const lt_specialGammainc = lt.specialGammainc;
+const lt_specialGammaincAsync = lt.specialGammaincAsync;
+const lt_specialGammaincc = lt.specialGammaincc;
+const lt_specialGammainccAsync = lt.specialGammainccAsync;
+const lt_specialGammaln = lt.specialGammaln;
+const lt_specialGammalnAsync = lt.specialGammalnAsync;
+const lt_specialI0 = lt.specialI0;
+const lt_specialI0Async = lt.specialI0Async;
+const lt_specialLog1p = lt.specialLog1p;
+const lt_specialLog1pAsync = lt.specialLog1pAsync;
+const lt_specialLogit = lt.specialLogit;
+const lt_specialLogitAsync = lt.specialLogitAsync;
+const lt_specialMultigammaln = lt.specialMultigammaln;
+const lt_specialMultigammalnAsync = lt.specialMultigammalnAsync;
+const lt_specialPolygamma = lt.specialPolygamma;
+const lt_specialPolygammaAsync = lt.specialPolygammaAsync;
+const lt_specialPsi = lt.specialPsi;
+const lt_specialPsiAsync = lt.specialPsiAsync;
+const lt_specialRound = lt.specialRound;
+const lt_specialRoundAsync = lt.specialRoundAsync;
+const lt_specialSinc = lt.specialSinc;
+const lt_specialSincAsync = lt.specialSincAsync;
+const lt_specialXlog1py = lt.specialXlog1py;
+const lt_specialXlog1pyAsync = lt.specialXlog1pyAsync;
+const lt_specialXlogy = lt.specialXlogy;
+const lt_specialXlogyAsync = lt.specialXlogyAsync;
+const lt_specialZeta = lt.specialZeta;
+const lt_specialZetaAsync = lt.specialZetaAsync;
 const lt_split = lt.split;
 const lt_splitAsync = lt.splitAsync;
 const lt_splitWithSizes = lt.splitWithSizes;
@@ -477,6 +599,8 @@ const lt_tensorSplitAsync = lt.tensorSplitAsync;
 const lt_tensordot = lt.tensordot;
 const lt_tensordotAsync = lt.tensordotAsync;
 const lt_toString = lt.toString;
+const lt_topk = lt.topk;
+const lt_topkAsync = lt.topkAsync;
 const lt_transpose = lt.transpose;
 const lt_transposeAsync = lt.transposeAsync;
 const lt_trilIndices = lt.trilIndices;
@@ -509,6 +633,8 @@ const lt_vsplit = lt.vsplit;
 const lt_vsplitAsync = lt.vsplitAsync;
 const lt_where = lt.where;
 const lt_whereAsync = lt.whereAsync;
+const lt_xlogy = lt.xlogy;
+const lt_xlogyAsync = lt.xlogyAsync;
 const lt_zero_ = lt.zero_;
 const lt_zeros = lt.zeros;
 const lt_zerosAsync = lt.zerosAsync;
@@ -576,6 +702,8 @@ export {
   lt_argmaxAsync as argmaxAsync,
   lt_argmin as argmin,
   lt_argminAsync as argminAsync,
+  lt_argsort as argsort,
+  lt_argsortAsync as argsortAsync,
   lt_argwhere as argwhere,
   lt_argwhereAsync as argwhereAsync,
   lt_asStrided as asStrided,
@@ -613,6 +741,8 @@ export {
   lt_bool as bool,
   lt_broadcastTo as broadcastTo,
   lt_broadcastToAsync as broadcastToAsync,
+  lt_bucketize as bucketize,
+  lt_bucketizeAsync as bucketizeAsync,
   lt_canCast as canCast,
   lt_ceil as ceil,
   lt_ceilAsync as ceilAsync,
@@ -649,11 +779,23 @@ export {
   lt_countNonzero as countNonzero,
   lt_countNonzeroAsync as countNonzeroAsync,
   lt_cpuTier as cpuTier,
+  lt_cummax as cummax,
+  lt_cummaxAsync as cummaxAsync,
+  lt_cummin as cummin,
+  lt_cumminAsync as cumminAsync,
+  lt_cumprod as cumprod,
+  lt_cumprodAsync as cumprodAsync,
+  lt_cumsum as cumsum,
+  lt_cumsumAsync as cumsumAsync,
   lt_defaultGenerator as defaultGenerator,
+  lt_deg2rad as deg2rad,
+  lt_deg2radAsync as deg2radAsync,
   lt_detach as detach,
   lt_detachAsync as detachAsync,
   lt_diagonal as diagonal,
   lt_diagonalAsync as diagonalAsync,
+  lt_digamma as digamma,
+  lt_digammaAsync as digammaAsync,
   lt_div as div,
   lt_divAsync as divAsync,
   lt_divide as divide,
@@ -677,6 +819,12 @@ export {
   lt_eq as eq,
   lt_eqAsync as eqAsync,
   lt_equal as equal,
+  lt_erf as erf,
+  lt_erfAsync as erfAsync,
+  lt_erfc as erfc,
+  lt_erfcAsync as erfcAsync,
+  lt_erfinv as erfinv,
+  lt_erfinvAsync as erfinvAsync,
   lt_exp as exp,
   lt_exp2 as exp2,
   lt_exp2Async as exp2Async,
@@ -709,12 +857,16 @@ export {
   lt_fmodAsync as fmodAsync,
   lt_frac as frac,
   lt_fracAsync as fracAsync,
+  lt_frexp as frexp,
+  lt_frexpAsync as frexpAsync,
   lt_full as full,
   lt_fullAsync as fullAsync,
   lt_fullLike as fullLike,
   lt_fullLikeAsync as fullLikeAsync,
   lt_gather as gather,
   lt_gatherAsync as gatherAsync,
+  lt_gcd as gcd,
+  lt_gcdAsync as gcdAsync,
   lt_ge as ge,
   lt_geAsync as geAsync,
   lt_generatorNew as generatorNew,
@@ -729,10 +881,18 @@ export {
   lt_greaterEqualAsync as greaterEqualAsync,
   lt_gt as gt,
   lt_gtAsync as gtAsync,
+  lt_heaviside as heaviside,
+  lt_heavisideAsync as heavisideAsync,
   lt_hsplit as hsplit,
   lt_hsplitAsync as hsplitAsync,
   lt_hypot as hypot,
   lt_hypotAsync as hypotAsync,
+  lt_i0 as i0,
+  lt_i0Async as i0Async,
+  lt_igamma as igamma,
+  lt_igammaAsync as igammaAsync,
+  lt_igammac as igammac,
+  lt_igammacAsync as igammacAsync,
   lt_imag as imag,
   lt_imagAsync as imagAsync,
   lt_indexAdd as indexAdd,
@@ -769,6 +929,12 @@ export {
   lt_isposinfAsync as isposinfAsync,
   lt_isreal as isreal,
   lt_isrealAsync as isrealAsync,
+  lt_kthvalue as kthvalue,
+  lt_kthvalueAsync as kthvalueAsync,
+  lt_lcm as lcm,
+  lt_lcmAsync as lcmAsync,
+  lt_ldexp as ldexp,
+  lt_ldexpAsync as ldexpAsync,
   lt_le as le,
   lt_leAsync as leAsync,
   lt_lerp as lerp,
@@ -777,6 +943,8 @@ export {
   lt_lessAsync as lessAsync,
   lt_lessEqual as lessEqual,
   lt_lessEqualAsync as lessEqualAsync,
+  lt_lgamma as lgamma,
+  lt_lgammaAsync as lgammaAsync,
   lt_linspace as linspace,
   lt_linspaceAsync as linspaceAsync,
   lt_liveHandles as liveHandles,
@@ -788,6 +956,14 @@ export {
   lt_log2 as log2,
   lt_log2Async as log2Async,
   lt_logAsync as logAsync,
+  lt_logSoftmax as logSoftmax,
+  lt_logSoftmaxAsync as logSoftmaxAsync,
+  lt_logaddexp as logaddexp,
+  lt_logaddexp2 as logaddexp2,
+  lt_logaddexp2Async as logaddexp2Async,
+  lt_logaddexpAsync as logaddexpAsync,
+  lt_logcumsumexp as logcumsumexp,
+  lt_logcumsumexpAsync as logcumsumexpAsync,
   lt_logicalAnd as logicalAnd,
   lt_logicalAndAsync as logicalAndAsync,
   lt_logicalNot as logicalNot,
@@ -796,8 +972,12 @@ export {
   lt_logicalOrAsync as logicalOrAsync,
   lt_logicalXor as logicalXor,
   lt_logicalXorAsync as logicalXorAsync,
+  lt_logit as logit,
+  lt_logitAsync as logitAsync,
   lt_logspace as logspace,
   lt_logspaceAsync as logspaceAsync,
+  lt_logsumexp as logsumexp,
+  lt_logsumexpAsync as logsumexpAsync,
   lt_lt as lt,
   lt_ltAsync as ltAsync,
   lt_manualSeed as manualSeed,
@@ -815,6 +995,8 @@ export {
   lt_maximumAsync as maximumAsync,
   lt_mean as mean,
   lt_meanAsync as meanAsync,
+  lt_median as median,
+  lt_medianAsync as medianAsync,
   lt_memoryStats as memoryStats,
   lt_min as min,
   lt_minAsync as minAsync,
@@ -822,10 +1004,14 @@ export {
   lt_minimumAsync as minimumAsync,
   lt_mm as mm,
   lt_mmAsync as mmAsync,
+  lt_mode as mode,
+  lt_modeAsync as modeAsync,
   lt_moveaxis as moveaxis,
   lt_moveaxisAsync as moveaxisAsync,
   lt_movedim as movedim,
   lt_movedimAsync as movedimAsync,
+  lt_msort as msort,
+  lt_msortAsync as msortAsync,
   lt_mul as mul,
   lt_mulAsync as mulAsync,
   lt_multinomial as multinomial,
@@ -834,8 +1020,14 @@ export {
   lt_multiplyAsync as multiplyAsync,
   lt_mv as mv,
   lt_mvAsync as mvAsync,
+  lt_mvlgamma as mvlgamma,
+  lt_mvlgammaAsync as mvlgammaAsync,
+  lt_nanToNum as nanToNum,
+  lt_nanToNumAsync as nanToNumAsync,
   lt_nanmean as nanmean,
   lt_nanmeanAsync as nanmeanAsync,
+  lt_nanmedian as nanmedian,
+  lt_nanmedianAsync as nanmedianAsync,
   lt_nansum as nansum,
   lt_nansumAsync as nansumAsync,
   lt_narrow as narrow,
@@ -846,6 +1038,8 @@ export {
   lt_negAsync as negAsync,
   lt_negative as negative,
   lt_negativeAsync as negativeAsync,
+  lt_nextafter as nextafter,
+  lt_nextafterAsync as nextafterAsync,
   lt_nonzero as nonzero,
   lt_nonzeroAsync as nonzeroAsync,
   lt_nonzeroNumpy as nonzeroNumpy,
@@ -869,6 +1063,8 @@ export {
   lt_poissonAsync as poissonAsync,
   lt_polar as polar,
   lt_polarAsync as polarAsync,
+  lt_polygamma as polygamma,
+  lt_polygammaAsync as polygammaAsync,
   lt_positive as positive,
   lt_positiveAsync as positiveAsync,
   lt_pow as pow,
@@ -879,6 +1075,8 @@ export {
   lt_promoteTypes as promoteTypes,
   lt_put as put,
   lt_putAsync as putAsync,
+  lt_rad2deg as rad2deg,
+  lt_rad2degAsync as rad2degAsync,
   lt_rand as rand,
   lt_randAsync as randAsync,
   lt_randLike as randLike,
@@ -930,6 +1128,8 @@ export {
   lt_scatterReduce as scatterReduce,
   lt_scatterReduceAsync as scatterReduceAsync,
   lt_scope as scope,
+  lt_searchsorted as searchsorted,
+  lt_searchsortedAsync as searchsortedAsync,
   lt_select as select,
   lt_selectAsync as selectAsync,
   lt_setDefaultDevice as setDefaultDevice,
@@ -946,10 +1146,58 @@ export {
   lt_signbitAsync as signbitAsync,
   lt_sin as sin,
   lt_sinAsync as sinAsync,
+  lt_sinc as sinc,
+  lt_sincAsync as sincAsync,
   lt_sinh as sinh,
   lt_sinhAsync as sinhAsync,
   lt_slice as slice,
   lt_sliceAsync as sliceAsync,
+  lt_softmax as softmax,
+  lt_softmaxAsync as softmaxAsync,
+  lt_sort as sort,
+  lt_sortAsync as sortAsync,
+  lt_specialDigamma as specialDigamma,
+  lt_specialDigammaAsync as specialDigammaAsync,
+  lt_specialErf as specialErf,
+  lt_specialErfAsync as specialErfAsync,
+  lt_specialErfc as specialErfc,
+  lt_specialErfcAsync as specialErfcAsync,
+  lt_specialErfinv as specialErfinv,
+  lt_specialErfinvAsync as specialErfinvAsync,
+  lt_specialExp2 as specialExp2,
+  lt_specialExp2Async as specialExp2Async,
+  lt_specialExpit as specialExpit,
+  lt_specialExpitAsync as specialExpitAsync,
+  lt_specialExpm1 as specialExpm1,
+  lt_specialExpm1Async as specialExpm1Async,
+  lt_specialGammainc as specialGammainc,
+  lt_specialGammaincAsync as specialGammaincAsync,
+  lt_specialGammaincc as specialGammaincc,
+  lt_specialGammainccAsync as specialGammainccAsync,
+  lt_specialGammaln as specialGammaln,
+  lt_specialGammalnAsync as specialGammalnAsync,
+  lt_specialI0 as specialI0,
+  lt_specialI0Async as specialI0Async,
+  lt_specialLog1p as specialLog1p,
+  lt_specialLog1pAsync as specialLog1pAsync,
+  lt_specialLogit as specialLogit,
+  lt_specialLogitAsync as specialLogitAsync,
+  lt_specialMultigammaln as specialMultigammaln,
+  lt_specialMultigammalnAsync as specialMultigammalnAsync,
+  lt_specialPolygamma as specialPolygamma,
+  lt_specialPolygammaAsync as specialPolygammaAsync,
+  lt_specialPsi as specialPsi,
+  lt_specialPsiAsync as specialPsiAsync,
+  lt_specialRound as specialRound,
+  lt_specialRoundAsync as specialRoundAsync,
+  lt_specialSinc as specialSinc,
+  lt_specialSincAsync as specialSincAsync,
+  lt_specialXlog1py as specialXlog1py,
+  lt_specialXlog1pyAsync as specialXlog1pyAsync,
+  lt_specialXlogy as specialXlogy,
+  lt_specialXlogyAsync as specialXlogyAsync,
+  lt_specialZeta as specialZeta,
+  lt_specialZetaAsync as specialZetaAsync,
   lt_split as split,
   lt_splitAsync as splitAsync,
   lt_splitWithSizes as splitWithSizes,
@@ -992,6 +1240,8 @@ export {
   lt_tensordot as tensordot,
   lt_tensordotAsync as tensordotAsync,
   lt_toString as toString,
+  lt_topk as topk,
+  lt_topkAsync as topkAsync,
   lt_transpose as transpose,
   lt_transposeAsync as transposeAsync,
   lt_trilIndices as trilIndices,
@@ -1024,6 +1274,8 @@ export {
   lt_vsplitAsync as vsplitAsync,
   lt_where as where,
   lt_whereAsync as whereAsync,
+  lt_xlogy as xlogy,
+  lt_xlogyAsync as xlogyAsync,
   lt_zero_ as zero_,
   lt_zeros as zeros,
   lt_zerosAsync as zerosAsync,

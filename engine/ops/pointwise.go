@@ -77,15 +77,7 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	if !p.kernel.Has(compute) {
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v", p.name, common)
 	}
-	sizes, err := iter.Shape(p.name, inputs...)
-	if err != nil {
-		return nil, err
-	}
-	dev, err := iter.Device(p.name, inputs...)
-	if err != nil {
-		return nil, err
-	}
-	to, err := iter.Output(p.name, out, sizes, result, dev, inputs...)
+	to, err := pointwiseOutput(p.name, out, result, inputs...)
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +102,19 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 		return nil, err
 	}
 	return to, nil
+}
+
+// pointwiseOutput is where an operator that returns dtype d of its inputs' broadcast shape writes.
+func pointwiseOutput(op string, out *tensor.Tensor, d dtype.DType, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
+	sizes, err := iter.Shape(op, inputs...)
+	if err != nil {
+		return nil, err
+	}
+	dev, err := iter.Device(op, inputs...)
+	if err != nil {
+		return nil, err
+	}
+	return iter.Output(op, out, sizes, d, dev, inputs...)
 }
 
 // copyOf writes self to out, or to a new tensor: the result of operators that leave a dtype as it is.

@@ -3848,6 +3848,908 @@ static const lt_operator overloads_where[] = {
     {"where", arguments_where, results_where, 3, 3, 1, 2, {{call_where, call_where_scalar}, {NULL, NULL}, {call_where_out, call_where_scalar_out}}},
 };
 
+static tensor_status call_cumsum(const lt_value *a, lt_value *r) { return tensor_cumsum(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static tensor_status call_cumsum_(const lt_value *a, lt_value *r) { (void)r; return tensor_cumsum_(a[0].tensor, a[1].i, (tensor_dtype)a[2].i); }
+static tensor_status call_cumsum_out(const lt_value *a, lt_value *r) { return tensor_cumsum_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
+static const lt_argument arguments_cumsum[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_cumsum[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cumsum[] = {
+    {"cumsum", arguments_cumsum, results_cumsum, 3, 2, 1, -1, {{call_cumsum, NULL}, {call_cumsum_, NULL}, {call_cumsum_out, NULL}}},
+};
+
+static tensor_status call_cumprod(const lt_value *a, lt_value *r) { return tensor_cumprod(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static tensor_status call_cumprod_(const lt_value *a, lt_value *r) { (void)r; return tensor_cumprod_(a[0].tensor, a[1].i, (tensor_dtype)a[2].i); }
+static tensor_status call_cumprod_out(const lt_value *a, lt_value *r) { return tensor_cumprod_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
+static const lt_argument arguments_cumprod[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_cumprod[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cumprod[] = {
+    {"cumprod", arguments_cumprod, results_cumprod, 3, 2, 1, -1, {{call_cumprod, NULL}, {call_cumprod_, NULL}, {call_cumprod_out, NULL}}},
+};
+
+static tensor_status call_cummax(const lt_value *a, lt_value *r) { return tensor_cummax(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_cummax_out(const lt_value *a, lt_value *r) { return tensor_cummax_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_cummax[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+};
+static const lt_argument results_cummax[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cummax[] = {
+    {"cummax", arguments_cummax, results_cummax, 2, 2, 2, -1, {{call_cummax, NULL}, {NULL, NULL}, {call_cummax_out, NULL}}},
+};
+
+static tensor_status call_cummin(const lt_value *a, lt_value *r) { return tensor_cummin(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_cummin_out(const lt_value *a, lt_value *r) { return tensor_cummin_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_cummin[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+};
+static const lt_argument results_cummin[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cummin[] = {
+    {"cummin", arguments_cummin, results_cummin, 2, 2, 2, -1, {{call_cummin, NULL}, {NULL, NULL}, {call_cummin_out, NULL}}},
+};
+
+static tensor_status call_logcumsumexp(const lt_value *a, lt_value *r) { return tensor_logcumsumexp(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_logcumsumexp_out(const lt_value *a, lt_value *r) { return tensor_logcumsumexp_out(a[0].tensor, a[1].i, r[0].tensor); }
+static const lt_argument arguments_logcumsumexp[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+};
+static const lt_argument results_logcumsumexp[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_logcumsumexp[] = {
+    {"logcumsumexp", arguments_logcumsumexp, results_logcumsumexp, 2, 2, 1, -1, {{call_logcumsumexp, NULL}, {NULL, NULL}, {call_logcumsumexp_out, NULL}}},
+};
+
+static tensor_status call_logsumexp(const lt_value *a, lt_value *r) { return tensor_logsumexp(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
+static tensor_status call_logsumexp_out(const lt_value *a, lt_value *r) { return tensor_logsumexp_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, r[0].tensor); }
+static const lt_argument arguments_logsumexp[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_logsumexp[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_logsumexp[] = {
+    {"logsumexp", arguments_logsumexp, results_logsumexp, 3, 3, 1, -1, {{call_logsumexp, NULL}, {NULL, NULL}, {call_logsumexp_out, NULL}}},
+};
+
+static tensor_status call_softmax(const lt_value *a, lt_value *r) { return tensor_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static tensor_status call_softmax_out(const lt_value *a, lt_value *r) { return tensor_softmax_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
+static const lt_argument arguments_softmax[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_softmax[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_softmax[] = {
+    {"softmax", arguments_softmax, results_softmax, 3, 3, 1, -1, {{call_softmax, NULL}, {NULL, NULL}, {call_softmax_out, NULL}}},
+};
+
+static tensor_status call_log_softmax(const lt_value *a, lt_value *r) { return tensor_log_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static tensor_status call_log_softmax_out(const lt_value *a, lt_value *r) { return tensor_log_softmax_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
+static const lt_argument arguments_log_softmax[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_log_softmax[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_log_softmax[] = {
+    {"logSoftmax", arguments_log_softmax, results_log_softmax, 3, 3, 1, -1, {{call_log_softmax, NULL}, {NULL, NULL}, {call_log_softmax_out, NULL}}},
+};
+
+static tensor_status call_sort(const lt_value *a, lt_value *r) { return tensor_sort(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_sort_out(const lt_value *a, lt_value *r) { return tensor_sort_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_sort[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"descending", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_sort[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_sort_stable(const lt_value *a, lt_value *r) { return tensor_sort_stable(a[0].tensor, (int32_t)a[1].i, a[2].i, a[3].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_sort_stable_out(const lt_value *a, lt_value *r) { return tensor_sort_stable_out(a[0].tensor, (int32_t)a[1].i, a[2].i, a[3].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_sort_stable[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"stable", LT_BOOL, LT_IS_OPTIONAL | LT_IS_KEYWORD, {0}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"descending", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_sort_stable[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sort[] = {
+    {"sort", arguments_sort, results_sort, 3, 3, 2, -1, {{call_sort, NULL}, {NULL, NULL}, {call_sort_out, NULL}}},
+    {"sort", arguments_sort_stable, results_sort_stable, 4, 1, 2, -1, {{call_sort_stable, NULL}, {NULL, NULL}, {call_sort_stable_out, NULL}}},
+};
+
+static tensor_status call_argsort(const lt_value *a, lt_value *r) { return tensor_argsort(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_argsort[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"descending", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_argsort[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_argsort_stable(const lt_value *a, lt_value *r) { return tensor_argsort_stable(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_argsort_stable[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"stable", LT_BOOL, LT_IS_KEYWORD, {0}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"descending", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_argsort_stable[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_argsort[] = {
+    {"argsort", arguments_argsort, results_argsort, 3, 3, 1, -1, {{call_argsort, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"argsort", arguments_argsort_stable, results_argsort_stable, 4, 1, 1, -1, {{call_argsort_stable, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_msort(const lt_value *a, lt_value *r) { return tensor_msort(a[0].tensor, &r[0].tensor); }
+static tensor_status call_msort_out(const lt_value *a, lt_value *r) { return tensor_msort_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_msort[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_msort[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_msort[] = {
+    {"msort", arguments_msort, results_msort, 1, 1, 1, -1, {{call_msort, NULL}, {NULL, NULL}, {call_msort_out, NULL}}},
+};
+
+static tensor_status call_topk(const lt_value *a, lt_value *r) { return tensor_topk(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_topk_out(const lt_value *a, lt_value *r) { return tensor_topk_out(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_topk[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"k", LT_INT, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"largest", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"sorted", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_topk[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_topk[] = {
+    {"topk", arguments_topk, results_topk, 5, 5, 2, -1, {{call_topk, NULL}, {NULL, NULL}, {call_topk_out, NULL}}},
+};
+
+static tensor_status call_median(const lt_value *a, lt_value *r) { return tensor_median(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_median[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_median[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_median_dim(const lt_value *a, lt_value *r) { return tensor_median_dim(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_median_dim_out(const lt_value *a, lt_value *r) { return tensor_median_dim_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_median_dim[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_median_dim[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_median[] = {
+    {"median", arguments_median, results_median, 1, 1, 1, -1, {{call_median, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"median", arguments_median_dim, results_median_dim, 3, 3, 2, -1, {{call_median_dim, NULL}, {NULL, NULL}, {call_median_dim_out, NULL}}},
+};
+
+static tensor_status call_nanmedian(const lt_value *a, lt_value *r) { return tensor_nanmedian(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_nanmedian[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_nanmedian[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_nanmedian_dim(const lt_value *a, lt_value *r) { return tensor_nanmedian_dim(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_nanmedian_dim_out(const lt_value *a, lt_value *r) { return tensor_nanmedian_dim_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_nanmedian_dim[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_nanmedian_dim[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_nanmedian[] = {
+    {"nanmedian", arguments_nanmedian, results_nanmedian, 1, 1, 1, -1, {{call_nanmedian, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"nanmedian", arguments_nanmedian_dim, results_nanmedian_dim, 3, 3, 2, -1, {{call_nanmedian_dim, NULL}, {NULL, NULL}, {call_nanmedian_dim_out, NULL}}},
+};
+
+static tensor_status call_kthvalue(const lt_value *a, lt_value *r) { return tensor_kthvalue(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_kthvalue_out(const lt_value *a, lt_value *r) { return tensor_kthvalue_out(a[0].tensor, a[1].i, a[2].i, a[3].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_kthvalue[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"k", LT_INT, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_kthvalue[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_kthvalue[] = {
+    {"kthvalue", arguments_kthvalue, results_kthvalue, 4, 4, 2, -1, {{call_kthvalue, NULL}, {NULL, NULL}, {call_kthvalue_out, NULL}}},
+};
+
+static tensor_status call_mode(const lt_value *a, lt_value *r) { return tensor_mode(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_mode_out(const lt_value *a, lt_value *r) { return tensor_mode_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_mode[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_mode[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_mode[] = {
+    {"mode", arguments_mode, results_mode, 3, 3, 2, -1, {{call_mode, NULL}, {NULL, NULL}, {call_mode_out, NULL}}},
+};
+
+static tensor_status call_searchsorted(const lt_value *a, lt_value *r) { return tensor_searchsorted(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].text, a[5].tensor, &r[0].tensor); }
+static tensor_status call_searchsorted_scalar(const lt_value *a, lt_value *r) { return tensor_searchsorted_scalar(a[0].tensor, a[1].scalar, a[2].i, a[3].i, a[4].text, a[5].tensor, &r[0].tensor); }
+static tensor_status call_searchsorted_out(const lt_value *a, lt_value *r) { return tensor_searchsorted_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].text, a[5].tensor, r[0].tensor); }
+static tensor_status call_searchsorted_scalar_out(const lt_value *a, lt_value *r) { return tensor_searchsorted_scalar_out(a[0].tensor, a[1].scalar, a[2].i, a[3].i, a[4].text, a[5].tensor, r[0].tensor); }
+static const lt_argument arguments_searchsorted[] = {
+    {"sortedSequence", LT_TENSOR, 0, {0}},
+    {"input", LT_OPERAND, 0, {0}},
+    {"outInt32", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"right", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"side", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"sorter", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_searchsorted[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_searchsorted[] = {
+    {"searchsorted", arguments_searchsorted, results_searchsorted, 6, 2, 1, 1, {{call_searchsorted, call_searchsorted_scalar}, {NULL, NULL}, {call_searchsorted_out, call_searchsorted_scalar_out}}},
+};
+
+static tensor_status call_bucketize(const lt_value *a, lt_value *r) { return tensor_bucketize(a[0].tensor, a[1].tensor, a[2].i, a[3].i, &r[0].tensor); }
+static tensor_status call_bucketize_scalar(const lt_value *a, lt_value *r) { return tensor_bucketize_scalar(a[0].scalar, a[1].tensor, a[2].i, a[3].i, &r[0].tensor); }
+static tensor_status call_bucketize_out(const lt_value *a, lt_value *r) { return tensor_bucketize_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, r[0].tensor); }
+static tensor_status call_bucketize_scalar_out(const lt_value *a, lt_value *r) { return tensor_bucketize_scalar_out(a[0].scalar, a[1].tensor, a[2].i, a[3].i, r[0].tensor); }
+static const lt_argument arguments_bucketize[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"boundaries", LT_TENSOR, 0, {0}},
+    {"outInt32", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"right", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_bucketize[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_bucketize[] = {
+    {"bucketize", arguments_bucketize, results_bucketize, 4, 2, 1, 0, {{call_bucketize, call_bucketize_scalar}, {NULL, NULL}, {call_bucketize_out, call_bucketize_scalar_out}}},
+};
+
+static tensor_status call_erf(const lt_value *a, lt_value *r) { return tensor_erf(a[0].tensor, &r[0].tensor); }
+static tensor_status call_erf_(const lt_value *a, lt_value *r) { (void)r; return tensor_erf_(a[0].tensor); }
+static tensor_status call_erf_out(const lt_value *a, lt_value *r) { return tensor_erf_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_erf[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_erf[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_erf[] = {
+    {"erf", arguments_erf, results_erf, 1, 1, 1, -1, {{call_erf, NULL}, {call_erf_, NULL}, {call_erf_out, NULL}}},
+};
+
+static tensor_status call_erfc(const lt_value *a, lt_value *r) { return tensor_erfc(a[0].tensor, &r[0].tensor); }
+static tensor_status call_erfc_(const lt_value *a, lt_value *r) { (void)r; return tensor_erfc_(a[0].tensor); }
+static tensor_status call_erfc_out(const lt_value *a, lt_value *r) { return tensor_erfc_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_erfc[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_erfc[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_erfc[] = {
+    {"erfc", arguments_erfc, results_erfc, 1, 1, 1, -1, {{call_erfc, NULL}, {call_erfc_, NULL}, {call_erfc_out, NULL}}},
+};
+
+static tensor_status call_erfinv(const lt_value *a, lt_value *r) { return tensor_erfinv(a[0].tensor, &r[0].tensor); }
+static tensor_status call_erfinv_(const lt_value *a, lt_value *r) { (void)r; return tensor_erfinv_(a[0].tensor); }
+static tensor_status call_erfinv_out(const lt_value *a, lt_value *r) { return tensor_erfinv_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_erfinv[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_erfinv[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_erfinv[] = {
+    {"erfinv", arguments_erfinv, results_erfinv, 1, 1, 1, -1, {{call_erfinv, NULL}, {call_erfinv_, NULL}, {call_erfinv_out, NULL}}},
+};
+
+static tensor_status call_lgamma(const lt_value *a, lt_value *r) { return tensor_lgamma(a[0].tensor, &r[0].tensor); }
+static tensor_status call_lgamma_(const lt_value *a, lt_value *r) { (void)r; return tensor_lgamma_(a[0].tensor); }
+static tensor_status call_lgamma_out(const lt_value *a, lt_value *r) { return tensor_lgamma_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_lgamma[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_lgamma[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_lgamma[] = {
+    {"lgamma", arguments_lgamma, results_lgamma, 1, 1, 1, -1, {{call_lgamma, NULL}, {call_lgamma_, NULL}, {call_lgamma_out, NULL}}},
+};
+
+static tensor_status call_digamma(const lt_value *a, lt_value *r) { return tensor_digamma(a[0].tensor, &r[0].tensor); }
+static tensor_status call_digamma_(const lt_value *a, lt_value *r) { (void)r; return tensor_digamma_(a[0].tensor); }
+static tensor_status call_digamma_out(const lt_value *a, lt_value *r) { return tensor_digamma_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_digamma[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_digamma[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_digamma[] = {
+    {"digamma", arguments_digamma, results_digamma, 1, 1, 1, -1, {{call_digamma, NULL}, {call_digamma_, NULL}, {call_digamma_out, NULL}}},
+};
+
+static tensor_status call_i0(const lt_value *a, lt_value *r) { return tensor_i0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_i0_(const lt_value *a, lt_value *r) { (void)r; return tensor_i0_(a[0].tensor); }
+static tensor_status call_i0_out(const lt_value *a, lt_value *r) { return tensor_i0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_i0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_i0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_i0[] = {
+    {"i0", arguments_i0, results_i0, 1, 1, 1, -1, {{call_i0, NULL}, {call_i0_, NULL}, {call_i0_out, NULL}}},
+};
+
+static tensor_status call_sinc(const lt_value *a, lt_value *r) { return tensor_sinc(a[0].tensor, &r[0].tensor); }
+static tensor_status call_sinc_(const lt_value *a, lt_value *r) { (void)r; return tensor_sinc_(a[0].tensor); }
+static tensor_status call_sinc_out(const lt_value *a, lt_value *r) { return tensor_sinc_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_sinc[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_sinc[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sinc[] = {
+    {"sinc", arguments_sinc, results_sinc, 1, 1, 1, -1, {{call_sinc, NULL}, {call_sinc_, NULL}, {call_sinc_out, NULL}}},
+};
+
+static tensor_status call_logit(const lt_value *a, lt_value *r) { return tensor_logit(a[0].tensor, a[1].number, &r[0].tensor); }
+static tensor_status call_logit_(const lt_value *a, lt_value *r) { (void)r; return tensor_logit_(a[0].tensor, a[1].number); }
+static tensor_status call_logit_out(const lt_value *a, lt_value *r) { return tensor_logit_out(a[0].tensor, a[1].number, r[0].tensor); }
+static const lt_argument arguments_logit[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"eps", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_logit[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_logit[] = {
+    {"logit", arguments_logit, results_logit, 2, 2, 1, -1, {{call_logit, NULL}, {call_logit_, NULL}, {call_logit_out, NULL}}},
+};
+
+static tensor_status call_polygamma(const lt_value *a, lt_value *r) { return tensor_polygamma(a[0].i, a[1].tensor, &r[0].tensor); }
+static tensor_status call_polygamma_out(const lt_value *a, lt_value *r) { return tensor_polygamma_out(a[0].i, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_polygamma[] = {
+    {"n", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_polygamma[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_polygamma[] = {
+    {"polygamma", arguments_polygamma, results_polygamma, 2, 2, 1, -1, {{call_polygamma, NULL}, {NULL, NULL}, {call_polygamma_out, NULL}}},
+};
+
+static tensor_status call_mvlgamma(const lt_value *a, lt_value *r) { return tensor_mvlgamma(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_mvlgamma_(const lt_value *a, lt_value *r) { (void)r; return tensor_mvlgamma_(a[0].tensor, a[1].i); }
+static tensor_status call_mvlgamma_out(const lt_value *a, lt_value *r) { return tensor_mvlgamma_out(a[0].tensor, a[1].i, r[0].tensor); }
+static const lt_argument arguments_mvlgamma[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"p", LT_INT, 0, {0}},
+};
+static const lt_argument results_mvlgamma[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_mvlgamma[] = {
+    {"mvlgamma", arguments_mvlgamma, results_mvlgamma, 2, 2, 1, -1, {{call_mvlgamma, NULL}, {call_mvlgamma_, NULL}, {call_mvlgamma_out, NULL}}},
+};
+
+static tensor_status call_igamma(const lt_value *a, lt_value *r) { return tensor_igamma(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_igamma_(const lt_value *a, lt_value *r) { (void)r; return tensor_igamma_(a[0].tensor, a[1].tensor); }
+static tensor_status call_igamma_out(const lt_value *a, lt_value *r) { return tensor_igamma_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_igamma[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_igamma[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_igamma[] = {
+    {"igamma", arguments_igamma, results_igamma, 2, 2, 1, -1, {{call_igamma, NULL}, {call_igamma_, NULL}, {call_igamma_out, NULL}}},
+};
+
+static tensor_status call_igammac(const lt_value *a, lt_value *r) { return tensor_igammac(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_igammac_(const lt_value *a, lt_value *r) { (void)r; return tensor_igammac_(a[0].tensor, a[1].tensor); }
+static tensor_status call_igammac_out(const lt_value *a, lt_value *r) { return tensor_igammac_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_igammac[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_igammac[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_igammac[] = {
+    {"igammac", arguments_igammac, results_igammac, 2, 2, 1, -1, {{call_igammac, NULL}, {call_igammac_, NULL}, {call_igammac_out, NULL}}},
+};
+
+static tensor_status call_logaddexp(const lt_value *a, lt_value *r) { return tensor_logaddexp(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_logaddexp_out(const lt_value *a, lt_value *r) { return tensor_logaddexp_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_logaddexp[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_logaddexp[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_logaddexp[] = {
+    {"logaddexp", arguments_logaddexp, results_logaddexp, 2, 2, 1, -1, {{call_logaddexp, NULL}, {NULL, NULL}, {call_logaddexp_out, NULL}}},
+};
+
+static tensor_status call_logaddexp2(const lt_value *a, lt_value *r) { return tensor_logaddexp2(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_logaddexp2_out(const lt_value *a, lt_value *r) { return tensor_logaddexp2_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_logaddexp2[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_logaddexp2[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_logaddexp2[] = {
+    {"logaddexp2", arguments_logaddexp2, results_logaddexp2, 2, 2, 1, -1, {{call_logaddexp2, NULL}, {NULL, NULL}, {call_logaddexp2_out, NULL}}},
+};
+
+static tensor_status call_xlogy(const lt_value *a, lt_value *r) { return tensor_xlogy(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_xlogy_scalar(const lt_value *a, lt_value *r) { return tensor_xlogy_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_xlogy_(const lt_value *a, lt_value *r) { (void)r; return tensor_xlogy_(a[0].tensor, a[1].tensor); }
+static tensor_status call_xlogy_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_xlogy_scalar_(a[0].tensor, a[1].scalar); }
+static tensor_status call_xlogy_out(const lt_value *a, lt_value *r) { return tensor_xlogy_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_xlogy_scalar_out(const lt_value *a, lt_value *r) { return tensor_xlogy_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_xlogy[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_xlogy[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_xlogy[] = {
+    {"xlogy", arguments_xlogy, results_xlogy, 2, 2, 1, 1, {{call_xlogy, call_xlogy_scalar}, {call_xlogy_, call_xlogy_scalar_}, {call_xlogy_out, call_xlogy_scalar_out}}},
+};
+
+static tensor_status call_gcd(const lt_value *a, lt_value *r) { return tensor_gcd(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_gcd_(const lt_value *a, lt_value *r) { (void)r; return tensor_gcd_(a[0].tensor, a[1].tensor); }
+static tensor_status call_gcd_out(const lt_value *a, lt_value *r) { return tensor_gcd_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_gcd[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_gcd[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_gcd[] = {
+    {"gcd", arguments_gcd, results_gcd, 2, 2, 1, -1, {{call_gcd, NULL}, {call_gcd_, NULL}, {call_gcd_out, NULL}}},
+};
+
+static tensor_status call_lcm(const lt_value *a, lt_value *r) { return tensor_lcm(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_lcm_(const lt_value *a, lt_value *r) { (void)r; return tensor_lcm_(a[0].tensor, a[1].tensor); }
+static tensor_status call_lcm_out(const lt_value *a, lt_value *r) { return tensor_lcm_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_lcm[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_lcm[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_lcm[] = {
+    {"lcm", arguments_lcm, results_lcm, 2, 2, 1, -1, {{call_lcm, NULL}, {call_lcm_, NULL}, {call_lcm_out, NULL}}},
+};
+
+static tensor_status call_nextafter(const lt_value *a, lt_value *r) { return tensor_nextafter(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_nextafter_(const lt_value *a, lt_value *r) { (void)r; return tensor_nextafter_(a[0].tensor, a[1].tensor); }
+static tensor_status call_nextafter_out(const lt_value *a, lt_value *r) { return tensor_nextafter_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_nextafter[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_nextafter[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_nextafter[] = {
+    {"nextafter", arguments_nextafter, results_nextafter, 2, 2, 1, -1, {{call_nextafter, NULL}, {call_nextafter_, NULL}, {call_nextafter_out, NULL}}},
+};
+
+static tensor_status call_heaviside(const lt_value *a, lt_value *r) { return tensor_heaviside(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_heaviside_(const lt_value *a, lt_value *r) { (void)r; return tensor_heaviside_(a[0].tensor, a[1].tensor); }
+static tensor_status call_heaviside_out(const lt_value *a, lt_value *r) { return tensor_heaviside_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_heaviside[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"values", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_heaviside[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_heaviside[] = {
+    {"heaviside", arguments_heaviside, results_heaviside, 2, 2, 1, -1, {{call_heaviside, NULL}, {call_heaviside_, NULL}, {call_heaviside_out, NULL}}},
+};
+
+static tensor_status call_ldexp(const lt_value *a, lt_value *r) { return tensor_ldexp(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_ldexp_(const lt_value *a, lt_value *r) { (void)r; return tensor_ldexp_(a[0].tensor, a[1].tensor); }
+static tensor_status call_ldexp_out(const lt_value *a, lt_value *r) { return tensor_ldexp_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_ldexp[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_ldexp[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_ldexp[] = {
+    {"ldexp", arguments_ldexp, results_ldexp, 2, 2, 1, -1, {{call_ldexp, NULL}, {call_ldexp_, NULL}, {call_ldexp_out, NULL}}},
+};
+
+static tensor_status call_frexp(const lt_value *a, lt_value *r) { return tensor_frexp(a[0].tensor, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_frexp_out(const lt_value *a, lt_value *r) { return tensor_frexp_out(a[0].tensor, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_frexp[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_frexp[] = {
+    {"mantissa", LT_TENSOR, 0, {0}},
+    {"exponent", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_frexp[] = {
+    {"frexp", arguments_frexp, results_frexp, 1, 1, 2, -1, {{call_frexp, NULL}, {NULL, NULL}, {call_frexp_out, NULL}}},
+};
+
+static tensor_status call_nan_to_num(const lt_value *a, lt_value *r) { return tensor_nan_to_num(a[0].tensor, a[1].number, a[2].number, a[3].number, &r[0].tensor); }
+static tensor_status call_nan_to_num_(const lt_value *a, lt_value *r) { (void)r; return tensor_nan_to_num_(a[0].tensor, a[1].number, a[2].number, a[3].number); }
+static tensor_status call_nan_to_num_out(const lt_value *a, lt_value *r) { return tensor_nan_to_num_out(a[0].tensor, a[1].number, a[2].number, a[3].number, r[0].tensor); }
+static const lt_argument arguments_nan_to_num[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"nan", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"posinf", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"neginf", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_nan_to_num[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_nan_to_num[] = {
+    {"nanToNum", arguments_nan_to_num, results_nan_to_num, 4, 4, 1, -1, {{call_nan_to_num, NULL}, {call_nan_to_num_, NULL}, {call_nan_to_num_out, NULL}}},
+};
+
+static tensor_status call_deg2rad(const lt_value *a, lt_value *r) { return tensor_deg2rad(a[0].tensor, &r[0].tensor); }
+static tensor_status call_deg2rad_(const lt_value *a, lt_value *r) { (void)r; return tensor_deg2rad_(a[0].tensor); }
+static tensor_status call_deg2rad_out(const lt_value *a, lt_value *r) { return tensor_deg2rad_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_deg2rad[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_deg2rad[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_deg2rad[] = {
+    {"deg2rad", arguments_deg2rad, results_deg2rad, 1, 1, 1, -1, {{call_deg2rad, NULL}, {call_deg2rad_, NULL}, {call_deg2rad_out, NULL}}},
+};
+
+static tensor_status call_rad2deg(const lt_value *a, lt_value *r) { return tensor_rad2deg(a[0].tensor, &r[0].tensor); }
+static tensor_status call_rad2deg_(const lt_value *a, lt_value *r) { (void)r; return tensor_rad2deg_(a[0].tensor); }
+static tensor_status call_rad2deg_out(const lt_value *a, lt_value *r) { return tensor_rad2deg_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_rad2deg[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_rad2deg[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_rad2deg[] = {
+    {"rad2deg", arguments_rad2deg, results_rad2deg, 1, 1, 1, -1, {{call_rad2deg, NULL}, {call_rad2deg_, NULL}, {call_rad2deg_out, NULL}}},
+};
+
+static tensor_status call_special_expit(const lt_value *a, lt_value *r) { return tensor_special_expit(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_expit_out(const lt_value *a, lt_value *r) { return tensor_special_expit_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_expit[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_expit[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_expit[] = {
+    {"specialExpit", arguments_special_expit, results_special_expit, 1, 1, 1, -1, {{call_special_expit, NULL}, {NULL, NULL}, {call_special_expit_out, NULL}}},
+};
+
+static tensor_status call_special_exp2(const lt_value *a, lt_value *r) { return tensor_special_exp2(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_exp2_out(const lt_value *a, lt_value *r) { return tensor_special_exp2_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_exp2[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_exp2[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_exp2[] = {
+    {"specialExp2", arguments_special_exp2, results_special_exp2, 1, 1, 1, -1, {{call_special_exp2, NULL}, {NULL, NULL}, {call_special_exp2_out, NULL}}},
+};
+
+static tensor_status call_special_expm1(const lt_value *a, lt_value *r) { return tensor_special_expm1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_expm1_out(const lt_value *a, lt_value *r) { return tensor_special_expm1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_expm1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_expm1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_expm1[] = {
+    {"specialExpm1", arguments_special_expm1, results_special_expm1, 1, 1, 1, -1, {{call_special_expm1, NULL}, {NULL, NULL}, {call_special_expm1_out, NULL}}},
+};
+
+static tensor_status call_special_log1p(const lt_value *a, lt_value *r) { return tensor_special_log1p(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_log1p_out(const lt_value *a, lt_value *r) { return tensor_special_log1p_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_log1p[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_log1p[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_log1p[] = {
+    {"specialLog1p", arguments_special_log1p, results_special_log1p, 1, 1, 1, -1, {{call_special_log1p, NULL}, {NULL, NULL}, {call_special_log1p_out, NULL}}},
+};
+
+static tensor_status call_special_erf(const lt_value *a, lt_value *r) { return tensor_special_erf(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_erf_out(const lt_value *a, lt_value *r) { return tensor_special_erf_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_erf[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_erf[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_erf[] = {
+    {"specialErf", arguments_special_erf, results_special_erf, 1, 1, 1, -1, {{call_special_erf, NULL}, {NULL, NULL}, {call_special_erf_out, NULL}}},
+};
+
+static tensor_status call_special_erfc(const lt_value *a, lt_value *r) { return tensor_special_erfc(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_erfc_out(const lt_value *a, lt_value *r) { return tensor_special_erfc_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_erfc[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_erfc[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_erfc[] = {
+    {"specialErfc", arguments_special_erfc, results_special_erfc, 1, 1, 1, -1, {{call_special_erfc, NULL}, {NULL, NULL}, {call_special_erfc_out, NULL}}},
+};
+
+static tensor_status call_special_erfinv(const lt_value *a, lt_value *r) { return tensor_special_erfinv(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_erfinv_out(const lt_value *a, lt_value *r) { return tensor_special_erfinv_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_erfinv[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_erfinv[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_erfinv[] = {
+    {"specialErfinv", arguments_special_erfinv, results_special_erfinv, 1, 1, 1, -1, {{call_special_erfinv, NULL}, {NULL, NULL}, {call_special_erfinv_out, NULL}}},
+};
+
+static tensor_status call_special_gammaln(const lt_value *a, lt_value *r) { return tensor_special_gammaln(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_gammaln_out(const lt_value *a, lt_value *r) { return tensor_special_gammaln_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_gammaln[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_gammaln[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_gammaln[] = {
+    {"specialGammaln", arguments_special_gammaln, results_special_gammaln, 1, 1, 1, -1, {{call_special_gammaln, NULL}, {NULL, NULL}, {call_special_gammaln_out, NULL}}},
+};
+
+static tensor_status call_special_digamma(const lt_value *a, lt_value *r) { return tensor_special_digamma(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_digamma_out(const lt_value *a, lt_value *r) { return tensor_special_digamma_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_digamma[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_digamma[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_digamma[] = {
+    {"specialDigamma", arguments_special_digamma, results_special_digamma, 1, 1, 1, -1, {{call_special_digamma, NULL}, {NULL, NULL}, {call_special_digamma_out, NULL}}},
+};
+
+static tensor_status call_special_psi(const lt_value *a, lt_value *r) { return tensor_special_psi(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_psi_out(const lt_value *a, lt_value *r) { return tensor_special_psi_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_psi[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_psi[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_psi[] = {
+    {"specialPsi", arguments_special_psi, results_special_psi, 1, 1, 1, -1, {{call_special_psi, NULL}, {NULL, NULL}, {call_special_psi_out, NULL}}},
+};
+
+static tensor_status call_special_i0(const lt_value *a, lt_value *r) { return tensor_special_i0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_i0_out(const lt_value *a, lt_value *r) { return tensor_special_i0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_i0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_i0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_i0[] = {
+    {"specialI0", arguments_special_i0, results_special_i0, 1, 1, 1, -1, {{call_special_i0, NULL}, {NULL, NULL}, {call_special_i0_out, NULL}}},
+};
+
+static tensor_status call_special_sinc(const lt_value *a, lt_value *r) { return tensor_special_sinc(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_sinc_out(const lt_value *a, lt_value *r) { return tensor_special_sinc_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_sinc[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_sinc[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_sinc[] = {
+    {"specialSinc", arguments_special_sinc, results_special_sinc, 1, 1, 1, -1, {{call_special_sinc, NULL}, {NULL, NULL}, {call_special_sinc_out, NULL}}},
+};
+
+static tensor_status call_special_round(const lt_value *a, lt_value *r) { return tensor_special_round(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_special_round_out(const lt_value *a, lt_value *r) { return tensor_special_round_out(a[0].tensor, a[1].i, r[0].tensor); }
+static const lt_argument arguments_special_round[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"decimals", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_special_round[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_round[] = {
+    {"specialRound", arguments_special_round, results_special_round, 2, 1, 1, -1, {{call_special_round, NULL}, {NULL, NULL}, {call_special_round_out, NULL}}},
+};
+
+static tensor_status call_special_logit(const lt_value *a, lt_value *r) { return tensor_special_logit(a[0].tensor, a[1].number, &r[0].tensor); }
+static tensor_status call_special_logit_out(const lt_value *a, lt_value *r) { return tensor_special_logit_out(a[0].tensor, a[1].number, r[0].tensor); }
+static const lt_argument arguments_special_logit[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"eps", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_special_logit[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_logit[] = {
+    {"specialLogit", arguments_special_logit, results_special_logit, 2, 2, 1, -1, {{call_special_logit, NULL}, {NULL, NULL}, {call_special_logit_out, NULL}}},
+};
+
+static tensor_status call_special_polygamma(const lt_value *a, lt_value *r) { return tensor_special_polygamma(a[0].i, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_polygamma_out(const lt_value *a, lt_value *r) { return tensor_special_polygamma_out(a[0].i, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_special_polygamma[] = {
+    {"n", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_polygamma[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_polygamma[] = {
+    {"specialPolygamma", arguments_special_polygamma, results_special_polygamma, 2, 2, 1, -1, {{call_special_polygamma, NULL}, {NULL, NULL}, {call_special_polygamma_out, NULL}}},
+};
+
+static tensor_status call_special_multigammaln(const lt_value *a, lt_value *r) { return tensor_special_multigammaln(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_special_multigammaln_out(const lt_value *a, lt_value *r) { return tensor_special_multigammaln_out(a[0].tensor, a[1].i, r[0].tensor); }
+static const lt_argument arguments_special_multigammaln[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"p", LT_INT, 0, {0}},
+};
+static const lt_argument results_special_multigammaln[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_multigammaln[] = {
+    {"specialMultigammaln", arguments_special_multigammaln, results_special_multigammaln, 2, 2, 1, -1, {{call_special_multigammaln, NULL}, {NULL, NULL}, {call_special_multigammaln_out, NULL}}},
+};
+
+static tensor_status call_special_gammainc(const lt_value *a, lt_value *r) { return tensor_special_gammainc(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_gammainc_out(const lt_value *a, lt_value *r) { return tensor_special_gammainc_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_special_gammainc[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_gammainc[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_gammainc[] = {
+    {"specialGammainc", arguments_special_gammainc, results_special_gammainc, 2, 2, 1, -1, {{call_special_gammainc, NULL}, {NULL, NULL}, {call_special_gammainc_out, NULL}}},
+};
+
+static tensor_status call_special_gammaincc(const lt_value *a, lt_value *r) { return tensor_special_gammaincc(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_gammaincc_out(const lt_value *a, lt_value *r) { return tensor_special_gammaincc_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_special_gammaincc[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_gammaincc[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_gammaincc[] = {
+    {"specialGammaincc", arguments_special_gammaincc, results_special_gammaincc, 2, 2, 1, -1, {{call_special_gammaincc, NULL}, {NULL, NULL}, {call_special_gammaincc_out, NULL}}},
+};
+
+static tensor_status call_special_xlogy(const lt_value *a, lt_value *r) { return tensor_special_xlogy(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_xlogy_scalar(const lt_value *a, lt_value *r) { return tensor_special_xlogy_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_xlogy_out(const lt_value *a, lt_value *r) { return tensor_special_xlogy_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_xlogy_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_xlogy_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_xlogy[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_xlogy[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_xlogy[] = {
+    {"specialXlogy", arguments_special_xlogy, results_special_xlogy, 2, 2, 1, 1, {{call_special_xlogy, call_special_xlogy_scalar}, {NULL, NULL}, {call_special_xlogy_out, call_special_xlogy_scalar_out}}},
+};
+
+static tensor_status call_special_xlog1py(const lt_value *a, lt_value *r) { return tensor_special_xlog1py(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_xlog1py_scalar(const lt_value *a, lt_value *r) { return tensor_special_xlog1py_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_xlog1py_out(const lt_value *a, lt_value *r) { return tensor_special_xlog1py_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_xlog1py_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_xlog1py_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_xlog1py[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_xlog1py[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_xlog1py[] = {
+    {"specialXlog1py", arguments_special_xlog1py, results_special_xlog1py, 2, 2, 1, 1, {{call_special_xlog1py, call_special_xlog1py_scalar}, {NULL, NULL}, {call_special_xlog1py_out, call_special_xlog1py_scalar_out}}},
+};
+
+static tensor_status call_special_zeta(const lt_value *a, lt_value *r) { return tensor_special_zeta(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_zeta_scalar(const lt_value *a, lt_value *r) { return tensor_special_zeta_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_zeta_out(const lt_value *a, lt_value *r) { return tensor_special_zeta_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_zeta_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_zeta_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_zeta[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_zeta[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_zeta[] = {
+    {"specialZeta", arguments_special_zeta, results_special_zeta, 2, 2, 1, 1, {{call_special_zeta, call_special_zeta_scalar}, {NULL, NULL}, {call_special_zeta_out, call_special_zeta_scalar_out}}},
+};
+
 static tensor_status call_is_read_only(const lt_value *a, lt_value *r) { return tensor_is_read_only(a[0].tensor, &r[0].b); }
 static const lt_argument arguments_is_read_only[] = {
     {"input", LT_TENSOR, 0, {0}},
@@ -4820,6 +5722,69 @@ const lt_entry lt_entries[] = {
     {"fmin", overloads_fmin, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"relu", overloads_relu, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"where", overloads_where, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"cumsum", overloads_cumsum, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"cumprod", overloads_cumprod, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"cummax", overloads_cummax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"cummin", overloads_cummin, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"logcumsumexp", overloads_logcumsumexp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"logsumexp", overloads_logsumexp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"softmax", overloads_softmax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"logSoftmax", overloads_log_softmax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"sort", overloads_sort, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"argsort", overloads_argsort, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"msort", overloads_msort, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"topk", overloads_topk, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"median", overloads_median, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"nanmedian", overloads_nanmedian, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"kthvalue", overloads_kthvalue, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"mode", overloads_mode, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"searchsorted", overloads_searchsorted, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"bucketize", overloads_bucketize, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"erf", overloads_erf, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"erfc", overloads_erfc, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"erfinv", overloads_erfinv, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"lgamma", overloads_lgamma, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"digamma", overloads_digamma, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"i0", overloads_i0, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"sinc", overloads_sinc, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"logit", overloads_logit, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"polygamma", overloads_polygamma, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"mvlgamma", overloads_mvlgamma, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"igamma", overloads_igamma, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"igammac", overloads_igammac, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"logaddexp", overloads_logaddexp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"logaddexp2", overloads_logaddexp2, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"xlogy", overloads_xlogy, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"gcd", overloads_gcd, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"lcm", overloads_lcm, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"nextafter", overloads_nextafter, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"heaviside", overloads_heaviside, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"ldexp", overloads_ldexp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"frexp", overloads_frexp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"nanToNum", overloads_nan_to_num, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"deg2rad", overloads_deg2rad, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"rad2deg", overloads_rad2deg, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"specialExpit", overloads_special_expit, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialExp2", overloads_special_exp2, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialExpm1", overloads_special_expm1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialLog1p", overloads_special_log1p, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialErf", overloads_special_erf, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialErfc", overloads_special_erfc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialErfinv", overloads_special_erfinv, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialGammaln", overloads_special_gammaln, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialDigamma", overloads_special_digamma, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialPsi", overloads_special_psi, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialI0", overloads_special_i0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialSinc", overloads_special_sinc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialRound", overloads_special_round, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialLogit", overloads_special_logit, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialPolygamma", overloads_special_polygamma, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialMultigammaln", overloads_special_multigammaln, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialGammainc", overloads_special_gammainc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialGammaincc", overloads_special_gammaincc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialXlogy", overloads_special_xlogy, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialXlog1py", overloads_special_xlog1py, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"specialZeta", overloads_special_zeta, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"isReadOnly", overloads_is_read_only, 1, LT_AS_FUNCTION | LT_AS_METHOD},
     {"untypedStorage", overloads_untyped_storage, 1, LT_AS_METHOD},
     {"storageNew", overloads_storage_new, 1, LT_AS_FUNCTION},
