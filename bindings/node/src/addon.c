@@ -17,6 +17,7 @@ static void close_env(napi_env env, void *data, void *hint) {
     e->scope = outer;
   }
   free(e->bindings);
+  lt_free_pool(e->pool);
   free(e);
 }
 
@@ -38,7 +39,10 @@ static napi_value dtype_size(napi_env env, napi_callback_info info) {
 
 NAPI_MODULE_INIT() {
   lt_env *e = calloc(1, sizeof *e);
-  if (!e) return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the environment");
+  if (!e || !(e->pool = lt_new_pool())) {
+    free(e);
+    return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the environment");
+  }
   const napi_property_descriptor functions[] = {
       {"liveHandles", NULL, live_handles, NULL, NULL, NULL, napi_default_jsproperty, NULL},
       {"dtypeSize", NULL, dtype_size, NULL, NULL, NULL, napi_default_jsproperty, NULL},

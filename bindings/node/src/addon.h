@@ -131,7 +131,10 @@ typedef struct lt_scope {
   lt_box *boxes;
 } lt_scope;
 
+typedef struct lt_pool lt_pool;
+
 typedef struct lt_env {
+  lt_pool *pool;
   napi_ref classes[3];  // by kind
   struct lt_binding *bindings;
   lt_box *pending;  // for the constructor that lt_wrap calls
@@ -143,6 +146,12 @@ typedef struct lt_env {
 } lt_env;
 
 lt_env *lt_get_env(napi_env env);
+
+lt_pool *lt_new_pool(void);  // NULL without memory
+void lt_free_pool(lt_pool *pool);
+lt_box *lt_new_box(lt_pool *pool);  // zeroed; NULL without memory
+void lt_free_box(lt_pool *pool, lt_box *box);
+bool lt_is_box(const lt_pool *pool, const void *address);
 
 // --------------------------------------------------------------------------------------------------------------
 // errors

@@ -4,7 +4,6 @@
 
 #include "addon.h"
 
-static const napi_type_tag tag = {0x6c696274656e736fULL, 0x722e6e6f64652e31ULL};
 static const char *const class_names[] = {"Tensor", "Storage", "Generator"};
 
 enum {
@@ -71,7 +70,7 @@ static void finalize(napi_env env, void *data, void *hint) {
   if (box->older) box->older->newer = box->newer;
   e->boxes--;
   napi_delete_reference(env, box->object);
-  if (box->users == 0) free(box);
+  if (box->users == 0) lt_free_box(e->pool, box);
 }
 
 // Node runs finalizers when the event loop turns, which a long loop does not let it do. So memory
@@ -96,7 +95,7 @@ void lt_use(lt_box *box) { box->users++; }
 void lt_unuse(napi_env env, lt_box *box) {
   if (--box->users > 0) return;
   if (box->disposed && box->handle) free_handle(env, box);
-  if (!box->wrapped) free(box);
+  if (!box->wrapped) lt_free_box(lt_get_env(env)->pool, box);
 }
 
 // Runs for every object of the three classes; only lt_wrap can make one.
@@ -116,7 +115,6 @@ static napi_value construct(napi_env env, napi_callback_info info) {
                                                  : "generatorNew()");
     return NULL;
   }
-  if (!lt_ok(env, napi_type_tag_object(env, self, &tag))) return NULL;
   if (!lt_ok(env, napi_wrap(env, self, box, finalize, NULL, &box->object))) return NULL;
   box->wrapped = true;
   box->older = e->newest;
@@ -128,7 +126,7 @@ static napi_value construct(napi_env env, napi_callback_info info) {
 
 napi_value lt_wrap(napi_env env, lt_type kind, void *handle, int64_t bytes) {
   lt_env *e = lt_get_env(env);
-  lt_box *box = calloc(1, sizeof *box);
+  lt_box *box = lt_new_box(e->pool);
   if (!box) {
     lt_box orphan = {.kind = kind, .handle = handle};
     free_handle(env, &orphan);
@@ -142,7 +140,7 @@ napi_value lt_wrap(napi_env env, lt_type kind, void *handle, int64_t bytes) {
     e->pending = NULL;
     if (!box->wrapped) {
       free_handle(env, box);
-      free(box);
+      lt_free_box(e->pool, box);
     }
     return NULL;
   }
@@ -156,10 +154,10 @@ napi_value lt_wrap(napi_env env, lt_type kind, void *handle, int64_t bytes) {
 }
 
 lt_box *lt_unwrap(napi_env env, napi_value value) {
-  bool ours;
   void *box;
-  if (napi_check_object_type_tag(env, value, &tag, &ours) != napi_ok || !ours) return NULL;
-  return napi_unwrap(env, value, &box) == napi_ok ? box : NULL;
+  if (napi_unwrap(env, value, &box) != napi_ok || !lt_is_box(lt_get_env(env)->pool, box))
+    return NULL;
+  return box;
 }
 
 bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box, bool write) {
