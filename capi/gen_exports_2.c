@@ -3144,7 +3144,7 @@ TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64
   LT_RESULT(out, "from_data", "out");
   lt_value a[3];
   lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
-  a[0].pointer = data;
+  a[0].pointer = (void *)data;
   LT_SPAN(size, size_len, "from_data", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "from_data", "dtype"); a[2].i = dtype;
   tensor_status status = lt_invoke(&frame, "from_data");
@@ -3154,17 +3154,17 @@ TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64
   return status;
 }
 
-TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, void *deleter, void *context, bool read_only, tensor_t **out) {
+TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only, tensor_t **out) {
   LT_RESULT(out, "from_blob", "out");
   lt_value a[8];
   lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
-  a[0].pointer = data;
+  a[0].pointer = (void *)data;
   a[1].i = nbytes;
   LT_ENUM(dtype, -1, 13, "from_blob", "dtype"); a[2].i = dtype;
   LT_SPAN(size, size_len, "from_blob", "size"); a[3].list.data = size, a[3].list.length = size_len;
   LT_SPAN(stride, stride_len, "from_blob", "stride"); a[4].list.data = stride, a[4].list.length = stride_len;
-  a[5].pointer = deleter;
-  a[6].pointer = context;
+  a[5].pointer = (void *)deleter;
+  a[6].pointer = (void *)context;
   a[7].i = read_only;
   tensor_status status = lt_invoke(&frame, "from_blob");
   if (status == TENSOR_OK) {

@@ -168,6 +168,9 @@ typedef struct tensor_index {
   int64_t start, stop, step;
 } tensor_index;
 
+// Releases memory that tensors shared with its owner.
+typedef void (*tensor_deleter)(void *context);
+
 // ------------------------------------------------------------------------------------------------- errors and handles
 
 // The library's version as TENSOR_VERSION encodes it.
@@ -1983,10 +1986,10 @@ TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tens
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out);
 
 // Makes a tensor that shares `nbytes` bytes at `data` with their owner. `stride` is row-major unless given; every element
-// must lie inside the bytes. `deleter`, a C function void (*)(void *) or NULL, is called once with `context` when the last
+// must lie inside the bytes. `deleter`, which may be NULL, is called once with `context` when the last
 // tensor over the bytes is freed, from whichever thread that happens on; on an error it is not called. Tensors over
 // `read_only` bytes refuse to be written.
-TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, void *deleter, void *context, bool read_only, tensor_t **out);
+TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only, tensor_t **out);
 
 // The address of the first element, NULL for empty and meta tensors. Borrowed: valid until the storage is freed or resized.
 TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out);

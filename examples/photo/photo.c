@@ -35,7 +35,7 @@ static tensor_t *read_ppm(const char *path) {
   fclose(file);
   tensor_t *t = NULL;
   // The tensor takes the pixels over and frees them.
-  check(tensor_from_blob(pixels, (int64_t)n, TENSOR_UINT8, (int64_t[]){height, width, 3}, 3, NULL, 0, (void *)free, pixels, false, &t));
+  check(tensor_from_blob(pixels, (int64_t)n, TENSOR_UINT8, (int64_t[]){height, width, 3}, 3, NULL, 0, free, pixels, false, &t));
   return keep(TENSOR_OK, t);
 }
 

@@ -12550,7 +12550,7 @@ def from_data(data, size, *, dtype=None):
 
 def from_blob(data, nbytes, dtype, size, stride, deleter, context, read_only):
     """Makes a tensor that shares `nbytes` bytes at `data` with their owner. `stride` is row-major unless given; every element
-    must lie inside the bytes. `deleter`, a C function void (*)(void *) or NULL, is called once with `context` when the last
+    must lie inside the bytes. `deleter`, which may be NULL, is called once with `context` when the last
     tensor over the bytes is freed, from whichever thread that happens on; on an error it is not called. Tensors over
     `read_only` bytes refuse to be written.
     """
