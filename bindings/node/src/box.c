@@ -293,10 +293,12 @@ static napi_value leave(napi_env env, napi_callback_info info) {
 static napi_value is_tensor(napi_env env, napi_callback_info info) {
   size_t argc = 1;
   napi_value value, result = NULL;
-  lt_js js;
-  if (lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL)) &&
-      lt_look(env, value, &js))
-    lt_ok(env, napi_get_boolean(env, js.kind == LT_JS_TENSOR, &result));
+  napi_valuetype type;
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL)) ||
+      !lt_ok(env, napi_typeof(env, value, &type)))
+    return NULL;
+  lt_box *box = type == napi_object ? lt_unwrap(env, value) : NULL;
+  lt_ok(env, napi_get_boolean(env, box && box->kind == LT_TENSOR, &result));
   return result;
 }
 

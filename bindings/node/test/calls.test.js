@@ -105,6 +105,13 @@ test('a getter that throws, or disposes what is being used, does no harm', () =>
   assert.throws(() => lt.add(t, 1, { get alpha() { t.dispose(); return 1; } }), { code: 'TENSOR_ERROR_HANDLE' });
 });
 
+test('isTensor answers for every value', () => {
+  assert.ok(lt.isTensor(x));
+  for (const value of [undefined, null, 1, 2n ** 70n, 'a', Symbol('s'), {}, { re: 'a' }, [], lt.generatorNew(), () => 1]) {
+    assert.equal(lt.isTensor(value), false);
+  }
+});
+
 test('generators and storages are objects of their own', () => {
   const g = lt.generatorNew();
   g.manualSeed(7);
