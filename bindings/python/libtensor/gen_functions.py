@@ -220,8 +220,75 @@ c_resolve_conj = _bind("tensor_resolve_conj", P, P)
 c_resolve_neg = _bind("tensor_resolve_neg", P, P)
 c_angle = _bind("tensor_angle", P, P)
 c_angle_out = _bind("tensor_angle_out", P, P)
+c_clone = _bind("tensor_clone", P, E, P)
+c_contiguous = _bind("tensor_contiguous", P, E, P)
+c_to_options = _bind("tensor_to_options", P, E, E, _Device, B, B, E, P)
+c_copy_ = _bind("tensor_copy_", P, P, B)
+c_fill = _bind("tensor_fill", P, P, P)
+c_fill_scalar = _bind("tensor_fill_scalar", P, _Scalar, P)
+c_fill_ = _bind("tensor_fill_", P, P)
+c_fill_scalar_ = _bind("tensor_fill_scalar_", P, _Scalar)
+c_zero_ = _bind("tensor_zero_", P)
+c_item = _bind("tensor_item", P, P)
+c_is_contiguous = _bind("tensor_is_contiguous", P, E, P)
+c_is_set_to = _bind("tensor_is_set_to", P, P, P)
+c_resize_ = _bind("tensor_resize_", P, P, Q, E)
+c_resize_as_ = _bind("tensor_resize_as_", P, P, E)
+c_set_ = _bind("tensor_set_", P)
+c_set__tensor = _bind("tensor_set__tensor", P, P)
+c_set__tensor_geometry = _bind("tensor_set__tensor_geometry", P, P, Q, P, Q, P, Q)
+c_set__storage = _bind("tensor_set__storage", P, P)
+c_set__storage_geometry = _bind("tensor_set__storage_geometry", P, P, Q, P, Q, P, Q)
 c_zeros = _bind("tensor_zeros", P, Q, E, E, _Device, P)
 c_zeros_out = _bind("tensor_zeros_out", P, Q, E, E, _Device, P)
+c_ones = _bind("tensor_ones", P, Q, E, E, _Device, P)
+c_ones_out = _bind("tensor_ones_out", P, Q, E, E, _Device, P)
+c_full = _bind("tensor_full", P, Q, _Scalar, E, E, _Device, P)
+c_full_out = _bind("tensor_full_out", P, Q, _Scalar, E, E, _Device, P)
+c_empty = _bind("tensor_empty", P, Q, E, E, _Device, E, P)
+c_empty_out = _bind("tensor_empty_out", P, Q, E, E, _Device, E, P)
+c_empty_strided = _bind("tensor_empty_strided", P, Q, P, Q, E, E, _Device, P)
+c_empty_permuted = _bind("tensor_empty_permuted", P, Q, P, Q, E, E, _Device, P)
+c_scalar_tensor = _bind("tensor_scalar_tensor", _Scalar, E, E, _Device, P)
+c_arange = _bind("tensor_arange", _Scalar, E, E, _Device, P)
+c_arange_out = _bind("tensor_arange_out", _Scalar, E, E, _Device, P)
+c_arange_start = _bind("tensor_arange_start", _Scalar, _Scalar, E, E, _Device, P)
+c_arange_start_out = _bind("tensor_arange_start_out", _Scalar, _Scalar, E, E, _Device, P)
+c_arange_start_step = _bind("tensor_arange_start_step", _Scalar, _Scalar, _Scalar, E, E, _Device, P)
+c_arange_start_step_out = _bind("tensor_arange_start_step_out", _Scalar, _Scalar, _Scalar, E, E, _Device, P)
+c_range = _bind("tensor_range", _Scalar, _Scalar, _Scalar, E, E, _Device, P)
+c_range_out = _bind("tensor_range_out", _Scalar, _Scalar, _Scalar, E, E, _Device, P)
+c_linspace = _bind("tensor_linspace", _Scalar, _Scalar, Q, E, E, _Device, P)
+c_linspace_out = _bind("tensor_linspace_out", _Scalar, _Scalar, Q, E, E, _Device, P)
+c_linspace_tensor_tensor = _bind("tensor_linspace_tensor_tensor", P, P, Q, E, E, _Device, P)
+c_linspace_tensor_tensor_out = _bind("tensor_linspace_tensor_tensor_out", P, P, Q, E, E, _Device, P)
+c_linspace_tensor_scalar = _bind("tensor_linspace_tensor_scalar", P, _Scalar, Q, E, E, _Device, P)
+c_linspace_tensor_scalar_out = _bind("tensor_linspace_tensor_scalar_out", P, _Scalar, Q, E, E, _Device, P)
+c_linspace_scalar_tensor = _bind("tensor_linspace_scalar_tensor", _Scalar, P, Q, E, E, _Device, P)
+c_linspace_scalar_tensor_out = _bind("tensor_linspace_scalar_tensor_out", _Scalar, P, Q, E, E, _Device, P)
+c_logspace = _bind("tensor_logspace", _Scalar, _Scalar, Q, D, E, E, _Device, P)
+c_logspace_out = _bind("tensor_logspace_out", _Scalar, _Scalar, Q, D, E, E, _Device, P)
+c_logspace_tensor_tensor = _bind("tensor_logspace_tensor_tensor", P, P, Q, D, E, E, _Device, P)
+c_logspace_tensor_tensor_out = _bind("tensor_logspace_tensor_tensor_out", P, P, Q, D, E, E, _Device, P)
+c_logspace_tensor_scalar = _bind("tensor_logspace_tensor_scalar", P, _Scalar, Q, D, E, E, _Device, P)
+c_logspace_tensor_scalar_out = _bind("tensor_logspace_tensor_scalar_out", P, _Scalar, Q, D, E, E, _Device, P)
+c_logspace_scalar_tensor = _bind("tensor_logspace_scalar_tensor", _Scalar, P, Q, D, E, E, _Device, P)
+c_logspace_scalar_tensor_out = _bind("tensor_logspace_scalar_tensor_out", _Scalar, P, Q, D, E, E, _Device, P)
+c_eye = _bind("tensor_eye", Q, E, E, _Device, P)
+c_eye_out = _bind("tensor_eye_out", Q, E, E, _Device, P)
+c_eye_m = _bind("tensor_eye_m", Q, Q, E, E, _Device, P)
+c_eye_m_out = _bind("tensor_eye_m_out", Q, Q, E, E, _Device, P)
+c_tril_indices = _bind("tensor_tril_indices", Q, Q, Q, E, E, _Device, P)
+c_triu_indices = _bind("tensor_triu_indices", Q, Q, Q, E, E, _Device, P)
+c_empty_like = _bind("tensor_empty_like", P, E, E, _Device, E, P)
+c_zeros_like = _bind("tensor_zeros_like", P, E, E, _Device, E, P)
+c_ones_like = _bind("tensor_ones_like", P, E, E, _Device, E, P)
+c_full_like = _bind("tensor_full_like", P, _Scalar, E, E, _Device, E, P)
+c_new_empty = _bind("tensor_new_empty", P, P, Q, E, E, _Device, P)
+c_new_empty_strided = _bind("tensor_new_empty_strided", P, P, Q, P, Q, E, E, _Device, P)
+c_new_full = _bind("tensor_new_full", P, P, Q, _Scalar, E, E, _Device, P)
+c_new_zeros = _bind("tensor_new_zeros", P, P, Q, E, E, _Device, P)
+c_new_ones = _bind("tensor_new_ones", P, P, Q, E, E, _Device, P)
 c_sqrt = _bind("tensor_sqrt", P, P)
 c_sqrt_out = _bind("tensor_sqrt_out", P, P)
 c_sqrt_ = _bind("tensor_sqrt_", P)
@@ -315,6 +382,120 @@ c_arctan2_ = _bind("tensor_arctan2_", P, P)
 c_hypot = _bind("tensor_hypot", P, P, P)
 c_hypot_out = _bind("tensor_hypot_out", P, P, P)
 c_hypot_ = _bind("tensor_hypot_", P, P)
+c_index_get = _bind("tensor_index_get", P, P, Q, P)
+c_index_set_ = _bind("tensor_index_set_", P, P, Q, P)
+c_index_set_scalar_ = _bind("tensor_index_set_scalar_", P, P, Q, _Scalar)
+c_index_put = _bind("tensor_index_put", P, P, Q, P, B, P)
+c_index_put_ = _bind("tensor_index_put_", P, P, Q, P, B)
+c_index_select = _bind("tensor_index_select", P, Q, P, P)
+c_index_select_out = _bind("tensor_index_select_out", P, Q, P, P)
+c_masked_select = _bind("tensor_masked_select", P, P, P)
+c_masked_select_out = _bind("tensor_masked_select_out", P, P, P)
+c_masked_fill = _bind("tensor_masked_fill", P, P, P, P)
+c_masked_fill_scalar = _bind("tensor_masked_fill_scalar", P, P, _Scalar, P)
+c_masked_fill_ = _bind("tensor_masked_fill_", P, P, P)
+c_masked_fill_scalar_ = _bind("tensor_masked_fill_scalar_", P, P, _Scalar)
+c_masked_scatter = _bind("tensor_masked_scatter", P, P, P, P)
+c_masked_scatter_ = _bind("tensor_masked_scatter_", P, P, P)
+c_gather = _bind("tensor_gather", P, Q, P, B, P)
+c_gather_out = _bind("tensor_gather_out", P, Q, P, B, P)
+c_take = _bind("tensor_take", P, P, P)
+c_take_out = _bind("tensor_take_out", P, P, P)
+c_take_along_dim = _bind("tensor_take_along_dim", P, P, Q, P)
+c_take_along_dim_out = _bind("tensor_take_along_dim_out", P, P, Q, P)
+c_nonzero = _bind("tensor_nonzero", P, P)
+c_nonzero_out = _bind("tensor_nonzero_out", P, P)
+c_nonzero_numpy = _bind("tensor_nonzero_numpy", P, P, P)
+c_argwhere = _bind("tensor_argwhere", P, P)
+c_put = _bind("tensor_put", P, P, P, B, P)
+c_put_ = _bind("tensor_put_", P, P, P, B)
+c_scatter_src = _bind("tensor_scatter_src", P, Q, P, P, P)
+c_scatter_src_out = _bind("tensor_scatter_src_out", P, Q, P, P, P)
+c_scatter_value = _bind("tensor_scatter_value", P, Q, P, _Scalar, P)
+c_scatter_value_out = _bind("tensor_scatter_value_out", P, Q, P, _Scalar, P)
+c_scatter_src_reduce = _bind("tensor_scatter_src_reduce", P, Q, P, P, T, P)
+c_scatter_src_reduce_out = _bind("tensor_scatter_src_reduce_out", P, Q, P, P, T, P)
+c_scatter_value_reduce = _bind("tensor_scatter_value_reduce", P, Q, P, _Scalar, T, P)
+c_scatter_value_reduce_out = _bind("tensor_scatter_value_reduce_out", P, Q, P, _Scalar, T, P)
+c_scatter_src_ = _bind("tensor_scatter_src_", P, Q, P, P)
+c_scatter_value_ = _bind("tensor_scatter_value_", P, Q, P, _Scalar)
+c_scatter_src_reduce_ = _bind("tensor_scatter_src_reduce_", P, Q, P, P, T)
+c_scatter_value_reduce_ = _bind("tensor_scatter_value_reduce_", P, Q, P, _Scalar, T)
+c_scatter_add = _bind("tensor_scatter_add", P, Q, P, P, P)
+c_scatter_add_out = _bind("tensor_scatter_add_out", P, Q, P, P, P)
+c_scatter_add_ = _bind("tensor_scatter_add_", P, Q, P, P)
+c_scatter_reduce = _bind("tensor_scatter_reduce", P, Q, P, P, T, B, P)
+c_scatter_reduce_out = _bind("tensor_scatter_reduce_out", P, Q, P, P, T, B, P)
+c_scatter_reduce_ = _bind("tensor_scatter_reduce_", P, Q, P, P, T, B)
+c_index_add = _bind("tensor_index_add", P, Q, P, P, _Scalar, P)
+c_index_add_out = _bind("tensor_index_add_out", P, Q, P, P, _Scalar, P)
+c_index_add_ = _bind("tensor_index_add_", P, Q, P, P, _Scalar)
+c_index_copy = _bind("tensor_index_copy", P, Q, P, P, P)
+c_index_copy_out = _bind("tensor_index_copy_out", P, Q, P, P, P)
+c_index_copy_ = _bind("tensor_index_copy_", P, Q, P, P)
+c_index_fill = _bind("tensor_index_fill", P, Q, P, P, P)
+c_index_fill_scalar = _bind("tensor_index_fill_scalar", P, Q, P, _Scalar, P)
+c_index_fill_ = _bind("tensor_index_fill_", P, Q, P, P)
+c_index_fill_scalar_ = _bind("tensor_index_fill_scalar_", P, Q, P, _Scalar)
+c_index_reduce = _bind("tensor_index_reduce", P, Q, P, P, T, B, P)
+c_index_reduce_out = _bind("tensor_index_reduce_out", P, Q, P, P, T, B, P)
+c_index_reduce_ = _bind("tensor_index_reduce_", P, Q, P, P, T, B)
+c_cat = _bind("tensor_cat", P, Q, Q, P)
+c_cat_out = _bind("tensor_cat_out", P, Q, Q, P)
+c_concat = _bind("tensor_concat", P, Q, Q, P)
+c_concat_out = _bind("tensor_concat_out", P, Q, Q, P)
+c_concatenate = _bind("tensor_concatenate", P, Q, Q, P)
+c_concatenate_out = _bind("tensor_concatenate_out", P, Q, Q, P)
+c_stack = _bind("tensor_stack", P, Q, Q, P)
+c_stack_out = _bind("tensor_stack_out", P, Q, Q, P)
+c_hstack = _bind("tensor_hstack", P, Q, P)
+c_hstack_out = _bind("tensor_hstack_out", P, Q, P)
+c_vstack = _bind("tensor_vstack", P, Q, P)
+c_vstack_out = _bind("tensor_vstack_out", P, Q, P)
+c_row_stack = _bind("tensor_row_stack", P, Q, P)
+c_row_stack_out = _bind("tensor_row_stack_out", P, Q, P)
+c_dstack = _bind("tensor_dstack", P, Q, P)
+c_dstack_out = _bind("tensor_dstack_out", P, Q, P)
+c_column_stack = _bind("tensor_column_stack", P, Q, P)
+c_column_stack_out = _bind("tensor_column_stack_out", P, Q, P)
+c_atleast_1d = _bind("tensor_atleast_1d", P, P)
+c_atleast_1d_sequence = _bind("tensor_atleast_1d_sequence", P, Q, P, P)
+c_atleast_2d = _bind("tensor_atleast_2d", P, P)
+c_atleast_2d_sequence = _bind("tensor_atleast_2d_sequence", P, Q, P, P)
+c_atleast_3d = _bind("tensor_atleast_3d", P, P)
+c_atleast_3d_sequence = _bind("tensor_atleast_3d_sequence", P, Q, P, P)
+c_broadcast_tensors = _bind("tensor_broadcast_tensors", P, Q, P, P)
+c_meshgrid = _bind("tensor_meshgrid", P, Q, T, P, P)
+c_cartesian_prod = _bind("tensor_cartesian_prod", P, Q, P)
+c_combinations = _bind("tensor_combinations", P, Q, B, P)
+c_block_diag = _bind("tensor_block_diag", P, Q, P)
+c_repeat = _bind("tensor_repeat", P, P, Q, P)
+c_tile = _bind("tensor_tile", P, P, Q, P)
+c_repeat_interleave = _bind("tensor_repeat_interleave", P, Q, P)
+c_repeat_interleave_int = _bind("tensor_repeat_interleave_int", P, Q, Q, Q, P)
+c_repeat_interleave_tensor = _bind("tensor_repeat_interleave_tensor", P, P, Q, Q, P)
+c_roll = _bind("tensor_roll", P, P, Q, P, Q, P)
+c_flip = _bind("tensor_flip", P, P, Q, P)
+c_fliplr = _bind("tensor_fliplr", P, P)
+c_flipud = _bind("tensor_flipud", P, P)
+c_rot90 = _bind("tensor_rot90", P, Q, P, Q, P)
+c_tril = _bind("tensor_tril", P, Q, P)
+c_tril_out = _bind("tensor_tril_out", P, Q, P)
+c_tril_ = _bind("tensor_tril_", P, Q)
+c_triu = _bind("tensor_triu", P, Q, P)
+c_triu_out = _bind("tensor_triu_out", P, Q, P)
+c_triu_ = _bind("tensor_triu_", P, Q)
+c_diag = _bind("tensor_diag", P, Q, P)
+c_diag_out = _bind("tensor_diag_out", P, Q, P)
+c_diag_embed = _bind("tensor_diag_embed", P, Q, Q, Q, P)
+c_diagflat = _bind("tensor_diagflat", P, Q, P)
+c_diagonal_scatter = _bind("tensor_diagonal_scatter", P, P, Q, Q, Q, P)
+c_select_scatter = _bind("tensor_select_scatter", P, P, Q, Q, P)
+c_slice_scatter = _bind("tensor_slice_scatter", P, P, Q, Q, Q, Q, P)
+c_as_strided_scatter = _bind("tensor_as_strided_scatter", P, P, P, Q, P, Q, Q, P)
+c_unravel_index = _bind("tensor_unravel_index", P, P, Q, P, P)
+c_sum_to_size = _bind("tensor_sum_to_size", P, P, Q, P)
+c_constant_pad_nd = _bind("tensor_constant_pad_nd", P, P, Q, _Scalar, P)
 c_logical_and = _bind("tensor_logical_and", P, P, P)
 c_logical_and_out = _bind("tensor_logical_and_out", P, P, P)
 c_logical_and_ = _bind("tensor_logical_and_", P, P)
@@ -541,6 +722,66 @@ c_memory_stats = _bind("tensor_memory_stats", P, P, P, P)
 c_reset_peak_memory_stats = _bind("tensor_reset_peak_memory_stats", )
 c_empty_cache = _bind("tensor_empty_cache", )
 c_set_memory_limit = _bind("tensor_set_memory_limit", Q)
+c_view = _bind("tensor_view", P, P, Q, P)
+c_view_dtype = _bind("tensor_view_dtype", P, E, P)
+c_view_as = _bind("tensor_view_as", P, P, P)
+c_reshape = _bind("tensor_reshape", P, P, Q, P)
+c_reshape_as = _bind("tensor_reshape_as", P, P, P)
+c_flatten = _bind("tensor_flatten", P, Q, Q, P)
+c_unflatten = _bind("tensor_unflatten", P, Q, P, Q, P)
+c_ravel = _bind("tensor_ravel", P, P)
+c_t_matrix = _bind("tensor_t_matrix", P, P)
+c_t_matrix_ = _bind("tensor_t_matrix_", P)
+c_transpose = _bind("tensor_transpose", P, Q, Q, P)
+c_transpose_ = _bind("tensor_transpose_", P, Q, Q)
+c_swapaxes = _bind("tensor_swapaxes", P, Q, Q, P)
+c_swapaxes_ = _bind("tensor_swapaxes_", P, Q, Q)
+c_swapdims = _bind("tensor_swapdims", P, Q, Q, P)
+c_swapdims_ = _bind("tensor_swapdims_", P, Q, Q)
+c_permute = _bind("tensor_permute", P, P, Q, P)
+c_movedim = _bind("tensor_movedim", P, Q, Q, P)
+c_movedim_list = _bind("tensor_movedim_list", P, P, Q, P, Q, P)
+c_moveaxis = _bind("tensor_moveaxis", P, Q, Q, P)
+c_moveaxis_list = _bind("tensor_moveaxis_list", P, P, Q, P, Q, P)
+c_T = _bind("tensor_T", P, P)
+c_mT = _bind("tensor_mT", P, P)
+c_mH = _bind("tensor_mH", P, P)
+c_H = _bind("tensor_H", P, P)
+c_adjoint = _bind("tensor_adjoint", P, P)
+c_expand = _bind("tensor_expand", P, P, Q, B, P)
+c_expand_as = _bind("tensor_expand_as", P, P, P)
+c_broadcast_to = _bind("tensor_broadcast_to", P, P, Q, P)
+c_squeeze = _bind("tensor_squeeze", P, P)
+c_squeeze_dim = _bind("tensor_squeeze_dim", P, Q, P)
+c_squeeze_dims = _bind("tensor_squeeze_dims", P, P, Q, P)
+c_squeeze_ = _bind("tensor_squeeze_", P)
+c_squeeze_dim_ = _bind("tensor_squeeze_dim_", P, Q)
+c_squeeze_dims_ = _bind("tensor_squeeze_dims_", P, P, Q)
+c_unsqueeze = _bind("tensor_unsqueeze", P, Q, P)
+c_unsqueeze_ = _bind("tensor_unsqueeze_", P, Q)
+c_narrow = _bind("tensor_narrow", P, Q, Q, Q, P)
+c_narrow_tensor = _bind("tensor_narrow_tensor", P, Q, P, Q, P)
+c_select = _bind("tensor_select", P, Q, Q, P)
+c_slice = _bind("tensor_slice", P, Q, Q, Q, Q, P)
+c_as_strided = _bind("tensor_as_strided", P, P, Q, P, Q, Q, P)
+c_as_strided_ = _bind("tensor_as_strided_", P, P, Q, P, Q, Q)
+c_unfold = _bind("tensor_unfold", P, Q, Q, Q, P)
+c_diagonal = _bind("tensor_diagonal", P, Q, Q, Q, P)
+c_detach = _bind("tensor_detach", P, P)
+c_unbind = _bind("tensor_unbind", P, Q, P, P)
+c_split = _bind("tensor_split", P, Q, Q, P, P)
+c_split_sizes = _bind("tensor_split_sizes", P, P, Q, Q, P, P)
+c_split_with_sizes = _bind("tensor_split_with_sizes", P, P, Q, Q, P, P)
+c_chunk = _bind("tensor_chunk", P, Q, Q, P, P)
+c_tensor_split = _bind("tensor_tensor_split", P, Q, Q, P, P)
+c_tensor_split_indices = _bind("tensor_tensor_split_indices", P, P, Q, Q, P, P)
+c_tensor_split_tensor = _bind("tensor_tensor_split_tensor", P, P, Q, P, P)
+c_hsplit = _bind("tensor_hsplit", P, Q, P, P)
+c_hsplit_indices = _bind("tensor_hsplit_indices", P, P, Q, P, P)
+c_vsplit = _bind("tensor_vsplit", P, Q, P, P)
+c_vsplit_indices = _bind("tensor_vsplit_indices", P, P, Q, P, P)
+c_dsplit = _bind("tensor_dsplit", P, Q, P, P)
+c_dsplit_indices = _bind("tensor_dsplit_indices", P, P, Q, P, P)
 
 
 def add(input, other, *, alpha=_ONE, out=None):
@@ -2774,6 +3015,301 @@ def angle(input, *, out=None):
     return result
 
 
+def clone(input, *, memory_format=None):
+    """Copies `input`. Strides stay where `input` is dense, unless another `memory_format` is asked for.
+
+    >>> torch.clone(torch.tensor([1, 2]))
+    tensor([1, 2])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clone", "input")
+    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "clone", "memory_format")
+    cell = _take() if _cells else _Cell()
+    status = c_clone(input._h, memory_format, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def contiguous(input, *, memory_format=_contiguous_format):
+    """`input` itself where its elements already lie in `memory_format` order without gaps, and a copy in that order otherwise."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "contiguous", "input")
+    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "contiguous", "memory_format")
+    cell = _take() if _cells else _Cell()
+    status = c_contiguous(input._h, memory_format, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def to(input, *, dtype=None, layout=None, device=None, non_blocking=False, copy=False, memory_format=None):
+    """Converts dtype, device or memory format. It is `input` itself when nothing changes and `copy` is false. Floats become integers by
+    truncation; complex values lose their imaginary parts. The meta device has no data to copy from.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "to", "input")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "to", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "to", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "to", "device")
+    if non_blocking.__class__ is not _Bool:
+        non_blocking = _flag(non_blocking, "to", "non_blocking")
+    if copy.__class__ is not _Bool:
+        copy = _flag(copy, "to", "copy")
+    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "to", "memory_format")
+    cell = _take() if _cells else _Cell()
+    status = c_to_options(input._h, dtype, layout, device, non_blocking, copy, memory_format, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def copy_(input, src, non_blocking=False):
+    """Writes `src`, broadcast to the shape of `input` and converted to its dtype, to `input`. The two may share memory."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "copy_", "input")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "copy_", "src")
+    if non_blocking.__class__ is not _Bool:
+        non_blocking = _flag(non_blocking, "copy_", "non_blocking")
+    status = c_copy_(input._h, src._h, non_blocking)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def fill(input, value):
+    """Gives every element one value: a number, which the dtype must be able to hold, or a zero-dim tensor.
+
+    >>> torch.zeros(2).fill_(3)
+    tensor([3., 3.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "fill", "input")
+    if value.__class__ is not _Tensor:
+        value = _number(value, "fill", "value")
+    cell = _take() if _cells else _Cell()
+    if value.__class__ is _Scalar:
+        status = c_fill_scalar(input._h, value, cell.address)
+    else:
+        status = c_fill(input._h, value._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def fill_(input, value):
+    """Gives every element one value: a number, which the dtype must be able to hold, or a zero-dim tensor.
+
+    >>> torch.zeros(2).fill_(3)
+    tensor([3., 3.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "fill_", "input")
+    if value.__class__ is not _Tensor:
+        value = _number(value, "fill_", "value")
+    if value.__class__ is _Scalar:
+        status = c_fill_scalar_(input._h, value)
+    else:
+        status = c_fill_(input._h, value._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def zero_(input):
+    """Writes zeros to every element."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "zero_", "input")
+    status = c_zero_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def item(input):
+    """The value of a tensor with one element; more or fewer elements, and meta tensors, are refused.
+
+    >>> torch.tensor([2.5]).item()
+    2.5
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "item", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_item(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = _value_of(cell0.s)
+    _put(cell0)
+    return result
+
+
+def is_contiguous(input, *, memory_format=_contiguous_format):
+    """Whether the elements lie in `memory_format` order without gaps."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "is_contiguous", "input")
+    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "is_contiguous", "memory_format")
+    cell0 = _take() if _cells else _Cell()
+    status = c_is_contiguous(input._h, memory_format, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
+
+
+def is_set_to(input, tensor):
+    """Whether both tensors are the same view, of the same dtype, of the same storage."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "is_set_to", "input")
+    if tensor.__class__ is not _Tensor:
+        tensor = _tensor(tensor, "is_set_to", "tensor")
+    cell0 = _take() if _cells else _Cell()
+    status = c_is_set_to(input._h, tensor._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
+
+
+def resize_(input, size, *more, memory_format=None):
+    """Gives `input` another shape, row-major or in `memory_format`, over the same storage, which grows where the shape reaches further; new elements
+    have arbitrary values. Storages that another library owns are not resized.
+    """
+    if more:
+        size = (size, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "resize_", "input")
+    size, size_len = _ints(size, "resize_", "size")
+    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "resize_", "memory_format")
+    status = c_resize_(input._h, size, size_len, memory_format)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def resize_as_(input, the_template, *, memory_format=None):
+    """`resize_` to the shape of `the_template`; with `preserve_format` also to its memory format."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "resize_as_", "input")
+    if the_template.__class__ is not _Tensor:
+        the_template = _tensor(the_template, "resize_as_", "the_template")
+    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "resize_as_", "memory_format")
+    status = c_resize_as_(input._h, the_template._h, memory_format)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def _set__default(input):
+    """Makes `input` an empty tensor."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "set_", "input")
+    status = c_set_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def _set__tensor(input, source):
+    """Makes `input` view what `source` views. The dtypes must be equal."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "set_", "input")
+    if source.__class__ is not _Tensor:
+        source = _tensor(source, "set_", "source")
+    status = c_set__tensor(input._h, source._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def _set__tensor_geometry(input, source, storage_offset, size, stride=()):
+    """Makes `input` a view of the storage of `source`. No `stride` means row-major. The geometry must stay inside the storage."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "set_", "input")
+    if source.__class__ is not _Tensor:
+        source = _tensor(source, "set_", "source")
+    if storage_offset.__class__ is not _Int:
+        storage_offset = _integer(storage_offset, "set_", "storage_offset")
+    size, size_len = _ints(size, "set_", "size")
+    stride, stride_len = _ints(stride, "set_", "stride")
+    status = c_set__tensor_geometry(input._h, source._h, storage_offset, size, size_len, stride, stride_len)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def _set__storage(input, source):
+    """Makes `input` view all of `source` in one dimension."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "set_", "input")
+    if source.__class__ is not _Storage:
+        source = _storage(source, "set_", "source")
+    status = c_set__storage(input._h, source._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def _set__storage_geometry(input, source, storage_offset, size, stride=()):
+    """Makes `input` a view of `source`. No `stride` means row-major. The geometry must stay inside the storage."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "set_", "input")
+    if source.__class__ is not _Storage:
+        source = _storage(source, "set_", "source")
+    if storage_offset.__class__ is not _Int:
+        storage_offset = _integer(storage_offset, "set_", "storage_offset")
+    size, size_len = _ints(size, "set_", "size")
+    stride, stride_len = _ints(stride, "set_", "stride")
+    status = c_set__storage_geometry(input._h, source._h, storage_offset, size, size_len, stride, stride_len)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def set_(input, *args, **kwargs):
+    """set_(Tensor input)
+    Makes `input` an empty tensor.
+
+    set_(Tensor input, Tensor source)
+    Makes `input` view what `source` views. The dtypes must be equal.
+
+    set_(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])
+    Makes `input` a view of the storage of `source`. No `stride` means row-major. The geometry must stay inside the storage.
+
+    set_(Tensor input, Storage source)
+    Makes `input` view all of `source` in one dimension.
+
+    set_(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])
+    Makes `input` a view of `source`. No `stride` means row-major. The geometry must stay inside the storage.
+    """
+    n = len(args)
+    if n <= 0 and not kwargs:
+        return _set__default(input, *args, **kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"source"}) and _is_tensor(_arg(args, 0, kwargs, "source", _absent)):
+        return _set__tensor(input, *args, **kwargs)
+    if n <= 4 and (not kwargs or kwargs.keys() <= {"source", "storage_offset", "size", "stride"}) and _is_tensor(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _is_ints(_arg(args, 3, kwargs, "stride", ())):
+        return _set__tensor_geometry(input, *args, **kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"source"}) and _is_storage(_arg(args, 0, kwargs, "source", _absent)):
+        return _set__storage(input, *args, **kwargs)
+    if n <= 4 and (not kwargs or kwargs.keys() <= {"source", "storage_offset", "size", "stride"}) and _is_storage(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _is_ints(_arg(args, 3, kwargs, "stride", ())):
+        return _set__storage_geometry(input, *args, **kwargs)
+    raise _no_overload("set_", ('(Tensor input)', '(Tensor input, Tensor source)', '(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])', '(Tensor input, Storage source)', '(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])'), args, kwargs)
+
+
 def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
 
@@ -2797,6 +3333,976 @@ def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memor
         return out
     cell = _take() if _cells else _Cell()
     status = c_zeros(size, size_len, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Makes a tensor of ones of shape `size`. `dtype` is the default dtype unless given.
+
+    >>> torch.ones(2)
+    tensor([1., 1.])
+    """
+    if more:
+        size = (size, *more)
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    size, size_len = _ints(size, "ones", "size")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "ones", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "ones", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "ones", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "ones", "out")
+        status = c_ones_out(size, size_len, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_ones(size, size_len, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Makes a tensor of shape `size` whose elements are `fill_value`. `dtype` follows from the number unless given: bool, int64, the
+    default dtype or its complex. A number that `dtype` cannot hold is refused.
+
+    >>> torch.full((2, 2), 7)
+    tensor([[7, 7],
+            [7, 7]])
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    size, size_len = _ints(size, "full", "size")
+    if fill_value.__class__ is not _Scalar:
+        fill_value = _scalar(fill_value, "full", "fill_value")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "full", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "full", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "full", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "full", "out")
+        status = c_full_out(size, size_len, fill_value, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_full(size, size_len, fill_value, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None, out=None, pin_memory=False, requires_grad=False):
+    """Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given.
+    The channels-last formats want 4 or 5 dimensions.
+    """
+    if more:
+        size = (size, *more)
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    size, size_len = _ints(size, "empty", "size")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "empty", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "empty", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "empty", "device")
+    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "empty", "memory_format")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "empty", "out")
+        status = c_empty_out(size, size_len, dtype, layout, device, memory_format, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_empty(size, size_len, dtype, layout, device, memory_format, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Makes a tensor of arbitrary values with the given strides, in elements, which must not be negative. `dtype` is the default dtype unless given.
+
+    >>> torch.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    size, size_len = _ints(size, "empty_strided", "size")
+    stride, stride_len = _ints(stride, "empty_strided", "stride")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "empty_strided", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "empty_strided", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "empty_strided", "device")
+    cell = _take() if _cells else _Cell()
+    status = c_empty_strided(size, size_len, stride, stride_len, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Makes a dense tensor of arbitrary values. `physical_layout` lists the dimensions from the slowest in memory to the fastest;
+    each must appear once and none may be negative.
+
+    >>> torch.empty_permuted((2, 3), (1, 0)).stride()
+    (1, 2)
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    size, size_len = _ints(size, "empty_permuted", "size")
+    physical_layout, physical_layout_len = _ints(physical_layout, "empty_permuted", "physical_layout")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "empty_permuted", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "empty_permuted", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "empty_permuted", "device")
+    cell = _take() if _cells else _Cell()
+    status = c_empty_permuted(size, size_len, physical_layout, physical_layout_len, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Makes a zero-dim tensor of one number. `dtype` is the default dtype unless given.
+
+    >>> torch.scalar_tensor(2)
+    tensor(2.)
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if s.__class__ is not _Scalar:
+        s = _scalar(s, "scalar_tensor", "s")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "scalar_tensor", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "scalar_tensor", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "scalar_tensor", "device")
+    cell = _take() if _cells else _Cell()
+    status = c_scalar_tensor(s, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _arange_default(end, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
+
+    >>> torch.arange(3)
+    tensor([0, 1, 2])
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if end.__class__ is not _Scalar:
+        end = _scalar(end, "arange", "end")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "arange", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "arange", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "arange", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "arange", "out")
+        status = c_arange_out(end, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_arange(end, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _arange_start(start, end, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Counts from `start` up to, not including, `end`."""
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if start.__class__ is not _Scalar:
+        start = _scalar(start, "arange", "start")
+    if end.__class__ is not _Scalar:
+        end = _scalar(end, "arange", "end")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "arange", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "arange", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "arange", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "arange", "out")
+        status = c_arange_start_out(start, end, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_arange_start(start, end, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _arange_start_step(start, end, step=_ONE, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Counts from `start` up to, not including, `end` by `step`: ceil((end - start) / step) values. `step` must not be 0 and must lead from
+    `start` towards `end`.
+
+    >>> torch.arange(1, 2, 0.5)
+    tensor([1.0000, 1.5000])
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if start.__class__ is not _Scalar:
+        start = _scalar(start, "arange", "start")
+    if end.__class__ is not _Scalar:
+        end = _scalar(end, "arange", "end")
+    if step.__class__ is not _Scalar:
+        step = _scalar(step, "arange", "step")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "arange", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "arange", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "arange", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "arange", "out")
+        status = c_arange_start_step_out(start, end, step, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_arange_start_step(start, end, step, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def arange(*args, **kwargs):
+    """arange(Number end, *, dtype dtype=None, layout layout=None, device device=None)
+    Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
+
+    arange(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)
+    Counts from `start` up to, not including, `end`.
+
+    arange(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)
+    Counts from `start` up to, not including, `end` by `step`: ceil((end - start) / step) values. `step` must not be 0 and must lead from
+    `start` towards `end`.
+
+    >>> torch.arange(3)
+    tensor([0, 1, 2])
+    """
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"end", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "end", _absent)):
+        return _arange_default(*args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"start", "end", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)):
+        return _arange_start(*args, **kwargs)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "step", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_number(_arg(args, 2, kwargs, "step", _ONE)):
+        return _arange_start_step(*args, **kwargs)
+    raise _no_overload("arange", ('(Number end, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
+
+
+def range(start, end, step=_ONE, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
+
+    >>> torch.range(1, 3)
+    tensor([1., 2., 3.])
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if start.__class__ is not _Scalar:
+        start = _scalar(start, "range", "start")
+    if end.__class__ is not _Scalar:
+        end = _scalar(end, "range", "end")
+    if step.__class__ is not _Scalar:
+        step = _scalar(step, "range", "step")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "range", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "range", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "range", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "range", "out")
+        status = c_range_out(start, end, step, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_range(start, end, step, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _linspace_default(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+
+    >>> torch.linspace(0, 1, 3)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if start.__class__ is not _Scalar:
+        start = _scalar(start, "linspace", "start")
+    if end.__class__ is not _Scalar:
+        end = _scalar(end, "linspace", "end")
+    if steps.__class__ is not _Int:
+        steps = _integer(steps, "linspace", "steps")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "linspace", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "linspace", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "linspace", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "linspace", "out")
+        status = c_linspace_out(start, end, steps, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_linspace(start, end, steps, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _linspace_tensor_tensor(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+    Tensors must have no dimensions.
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if start.__class__ is not _Tensor:
+        start = _tensor(start, "linspace", "start")
+    if end.__class__ is not _Tensor:
+        end = _tensor(end, "linspace", "end")
+    if steps.__class__ is not _Int:
+        steps = _integer(steps, "linspace", "steps")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "linspace", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "linspace", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "linspace", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "linspace", "out")
+        status = c_linspace_tensor_tensor_out(start._h, end._h, steps, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_linspace_tensor_tensor(start._h, end._h, steps, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _linspace_tensor_scalar(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+    Tensors must have no dimensions.
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if start.__class__ is not _Tensor:
+        start = _tensor(start, "linspace", "start")
+    if end.__class__ is not _Scalar:
+        end = _scalar(end, "linspace", "end")
+    if steps.__class__ is not _Int:
+        steps = _integer(steps, "linspace", "steps")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "linspace", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "linspace", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "linspace", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "linspace", "out")
+        status = c_linspace_tensor_scalar_out(start._h, end, steps, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_linspace_tensor_scalar(start._h, end, steps, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _linspace_scalar_tensor(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+    Tensors must have no dimensions.
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if start.__class__ is not _Scalar:
+        start = _scalar(start, "linspace", "start")
+    if end.__class__ is not _Tensor:
+        end = _tensor(end, "linspace", "end")
+    if steps.__class__ is not _Int:
+        steps = _integer(steps, "linspace", "steps")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "linspace", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "linspace", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "linspace", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "linspace", "out")
+        status = c_linspace_scalar_tensor_out(start, end._h, steps, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_linspace_scalar_tensor(start, end._h, steps, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def linspace(*args, **kwargs):
+    """linspace(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)
+    Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+
+    linspace(Tensor start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)
+    Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+    Tensors must have no dimensions.
+
+    linspace(Tensor start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)
+    Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+    Tensors must have no dimensions.
+
+    linspace(Number start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)
+    Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
+    Tensors must have no dimensions.
+
+    >>> torch.linspace(0, 1, 3)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    n = len(args)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
+        return _linspace_default(*args, **kwargs)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
+        return _linspace_tensor_tensor(*args, **kwargs)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
+        return _linspace_tensor_scalar(*args, **kwargs)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
+        return _linspace_scalar_tensor(*args, **kwargs)
+    raise _no_overload("linspace", ('(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
+
+
+def _logspace_default(start, end, steps, base=10, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+
+    >>> torch.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if start.__class__ is not _Scalar:
+        start = _scalar(start, "logspace", "start")
+    if end.__class__ is not _Scalar:
+        end = _scalar(end, "logspace", "end")
+    if steps.__class__ is not _Int:
+        steps = _integer(steps, "logspace", "steps")
+    if base.__class__ is not _Float:
+        base = _real(base, "logspace", "base")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "logspace", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "logspace", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "logspace", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "logspace", "out")
+        status = c_logspace_out(start, end, steps, base, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_logspace(start, end, steps, base, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _logspace_tensor_tensor(start, end, steps, base=10, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+    Tensors must have no dimensions.
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if start.__class__ is not _Tensor:
+        start = _tensor(start, "logspace", "start")
+    if end.__class__ is not _Tensor:
+        end = _tensor(end, "logspace", "end")
+    if steps.__class__ is not _Int:
+        steps = _integer(steps, "logspace", "steps")
+    if base.__class__ is not _Float:
+        base = _real(base, "logspace", "base")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "logspace", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "logspace", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "logspace", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "logspace", "out")
+        status = c_logspace_tensor_tensor_out(start._h, end._h, steps, base, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_logspace_tensor_tensor(start._h, end._h, steps, base, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _logspace_tensor_scalar(start, end, steps, base=10, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+    Tensors must have no dimensions.
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if start.__class__ is not _Tensor:
+        start = _tensor(start, "logspace", "start")
+    if end.__class__ is not _Scalar:
+        end = _scalar(end, "logspace", "end")
+    if steps.__class__ is not _Int:
+        steps = _integer(steps, "logspace", "steps")
+    if base.__class__ is not _Float:
+        base = _real(base, "logspace", "base")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "logspace", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "logspace", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "logspace", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "logspace", "out")
+        status = c_logspace_tensor_scalar_out(start._h, end, steps, base, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_logspace_tensor_scalar(start._h, end, steps, base, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _logspace_scalar_tensor(start, end, steps, base=10, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+    Tensors must have no dimensions.
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if start.__class__ is not _Scalar:
+        start = _scalar(start, "logspace", "start")
+    if end.__class__ is not _Tensor:
+        end = _tensor(end, "logspace", "end")
+    if steps.__class__ is not _Int:
+        steps = _integer(steps, "logspace", "steps")
+    if base.__class__ is not _Float:
+        base = _real(base, "logspace", "base")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "logspace", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "logspace", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "logspace", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "logspace", "out")
+        status = c_logspace_scalar_tensor_out(start, end._h, steps, base, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_logspace_scalar_tensor(start, end._h, steps, base, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def logspace(*args, **kwargs):
+    """logspace(Number start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)
+    Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+
+    logspace(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)
+    Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+    Tensors must have no dimensions.
+
+    logspace(Tensor start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)
+    Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+    Tensors must have no dimensions.
+
+    logspace(Number start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)
+    Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+    Tensors must have no dimensions.
+
+    >>> torch.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+    n = len(args)
+    if n <= 4 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
+        return _logspace_default(*args, **kwargs)
+    if n <= 4 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
+        return _logspace_tensor_tensor(*args, **kwargs)
+    if n <= 4 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
+        return _logspace_tensor_scalar(*args, **kwargs)
+    if n <= 4 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
+        return _logspace_scalar_tensor(*args, **kwargs)
+    raise _no_overload("logspace", ('(Number start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
+
+
+def _eye_default(n, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Makes the n x n identity matrix. `dtype` is the default dtype unless given.
+
+    >>> torch.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if n.__class__ is not _Int:
+        n = _integer(n, "eye", "n")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "eye", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "eye", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "eye", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "eye", "out")
+        status = c_eye_out(n, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_eye(n, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _eye_m(n, m, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Makes an n x m matrix with ones on the diagonal and zeros elsewhere. `dtype` is the default dtype unless given."""
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if n.__class__ is not _Int:
+        n = _integer(n, "eye", "n")
+    if m.__class__ is not _Int:
+        m = _integer(m, "eye", "m")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "eye", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "eye", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "eye", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "eye", "out")
+        status = c_eye_m_out(n, m, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_eye_m(n, m, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def eye(*args, **kwargs):
+    """eye(int n, *, dtype dtype=None, layout layout=None, device device=None)
+    Makes the n x n identity matrix. `dtype` is the default dtype unless given.
+
+    eye(int n, int m, *, dtype dtype=None, layout layout=None, device device=None)
+    Makes an n x m matrix with ones on the diagonal and zeros elsewhere. `dtype` is the default dtype unless given.
+
+    >>> torch.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"n", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "n", _absent)):
+        return _eye_default(*args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"n", "m", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "n", _absent)) and _is_int(_arg(args, 1, kwargs, "m", _absent)):
+        return _eye_m(*args, **kwargs)
+    raise _no_overload("eye", ('(int n, *, dtype dtype=None, layout layout=None, device device=None)', '(int n, int m, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
+
+
+def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Lists the rows and columns, as a 2 x N tensor, of the elements on and below diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
+
+    >>> torch.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if row.__class__ is not _Int:
+        row = _integer(row, "tril_indices", "row")
+    if col.__class__ is not _Int:
+        col = _integer(col, "tril_indices", "col")
+    if offset.__class__ is not _Int:
+        offset = _integer(offset, "tril_indices", "offset")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "tril_indices", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "tril_indices", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "tril_indices", "device")
+    cell = _take() if _cells else _Cell()
+    status = c_tril_indices(row, col, offset, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Lists the rows and columns, as a 2 x N tensor, of the elements on and above diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
+
+    >>> torch.triu_indices(2, 2)
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if row.__class__ is not _Int:
+        row = _integer(row, "triu_indices", "row")
+    if col.__class__ is not _Int:
+        col = _integer(col, "triu_indices", "col")
+    if offset.__class__ is not _Int:
+        offset = _integer(offset, "triu_indices", "offset")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "triu_indices", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "triu_indices", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "triu_indices", "device")
+    cell = _take() if _cells else _Cell()
+    status = c_triu_indices(row, col, offset, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+    """Makes a tensor of arbitrary values with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`."""
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "empty_like", "input")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "empty_like", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "empty_like", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "empty_like", "device")
+    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "empty_like", "memory_format")
+    cell = _take() if _cells else _Cell()
+    status = c_empty_like(input._h, dtype, layout, device, memory_format, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+    """Makes a tensor of zeros with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`."""
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "zeros_like", "input")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "zeros_like", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "zeros_like", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "zeros_like", "device")
+    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "zeros_like", "memory_format")
+    cell = _take() if _cells else _Cell()
+    status = c_zeros_like(input._h, dtype, layout, device, memory_format, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+    """Makes a tensor of ones with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`."""
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "ones_like", "input")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "ones_like", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "ones_like", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "ones_like", "device")
+    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "ones_like", "memory_format")
+    cell = _take() if _cells else _Cell()
+    status = c_ones_like(input._h, dtype, layout, device, memory_format, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+    """Makes a tensor of `fill_value` with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`."""
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "full_like", "input")
+    if fill_value.__class__ is not _Scalar:
+        fill_value = _scalar(fill_value, "full_like", "fill_value")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "full_like", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "full_like", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "full_like", "device")
+    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "full_like", "memory_format")
+    cell = _take() if _cells else _Cell()
+    status = c_full_like(input._h, fill_value, dtype, layout, device, memory_format, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Makes a tensor of arbitrary values of shape `size`; dtype and device are those of `input` unless given."""
+    if more:
+        size = (size, *more)
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "new_empty", "input")
+    size, size_len = _ints(size, "new_empty", "size")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "new_empty", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "new_empty", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "new_empty", "device")
+    cell = _take() if _cells else _Cell()
+    status = c_new_empty(input._h, size, size_len, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Makes a tensor of arbitrary values and the given strides of shape `size`; dtype and device are those of `input` unless given."""
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "new_empty_strided", "input")
+    size, size_len = _ints(size, "new_empty_strided", "size")
+    stride, stride_len = _ints(stride, "new_empty_strided", "stride")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "new_empty_strided", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "new_empty_strided", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "new_empty_strided", "device")
+    cell = _take() if _cells else _Cell()
+    status = c_new_empty_strided(input._h, size, size_len, stride, stride_len, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Makes a tensor of `fill_value` of shape `size`; dtype and device are those of `input` unless given."""
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "new_full", "input")
+    size, size_len = _ints(size, "new_full", "size")
+    if fill_value.__class__ is not _Scalar:
+        fill_value = _scalar(fill_value, "new_full", "fill_value")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "new_full", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "new_full", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "new_full", "device")
+    cell = _take() if _cells else _Cell()
+    status = c_new_full(input._h, size, size_len, fill_value, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Makes a tensor of zeros of shape `size`; dtype and device are those of `input` unless given."""
+    if more:
+        size = (size, *more)
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "new_zeros", "input")
+    size, size_len = _ints(size, "new_zeros", "size")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "new_zeros", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "new_zeros", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "new_zeros", "device")
+    cell = _take() if _cells else _Cell()
+    status = c_new_zeros(input._h, size, size_len, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Makes a tensor of ones of shape `size`; dtype and device are those of `input` unless given."""
+    if more:
+        size = (size, *more)
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "new_ones", "input")
+    size, size_len = _ints(size, "new_ones", "size")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "new_ones", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "new_ones", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "new_ones", "device")
+    cell = _take() if _cells else _Cell()
+    status = c_new_ones(input._h, size, size_len, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -3968,6 +5474,1890 @@ def hypot_(input, other):
     if status:
         raise _failure(status)
     return input
+
+
+def _index_get(input, index):
+    """self[index]. Ints, slices, new axes and `...` alone give a view. Integer tensors and masks (bool or uint8, of any number of dimensions) pick
+    elements into a copy; they broadcast, and their dimensions come where they stood, or first where they stood apart. A position outside its
+    dimension is refused with the index, the dimension and its size.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "index", "input")
+    index, index_len, kept = _index(index)
+    cell = _take() if _cells else _Cell()
+    status = c_index_get(input._h, index, index_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _index_set_(input, index, value):
+    """self[index] = value, which broadcasts. Where index tensors are involved the dtypes must be equal. All positions are checked before anything
+    is written; of several writes to one place the last stays.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "index", "input")
+    index, index_len, kept = _index(index)
+    if value.__class__ is not _Tensor:
+        value = _tensor(value, "index", "value")
+    status = c_index_set_(input._h, index, index_len, value._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def _index_set_scalar_(input, index, value):
+    """self[index] = number, which the dtype must be able to hold."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "index", "input")
+    index, index_len, kept = _index(index)
+    if value.__class__ is not _Scalar:
+        value = _scalar(value, "index", "value")
+    status = c_index_set_scalar_(input._h, index, index_len, value)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def index(input, *args, **kwargs):
+    """index(Tensor input, Index index)
+    self[index]. Ints, slices, new axes and `...` alone give a view. Integer tensors and masks (bool or uint8, of any number of dimensions) pick
+    elements into a copy; they broadcast, and their dimensions come where they stood, or first where they stood apart. A position outside its
+    dimension is refused with the index, the dimension and its size.
+
+    index(Tensor input, Index index, Tensor value)
+    self[index] = value, which broadcasts. Where index tensors are involved the dtypes must be equal. All positions are checked before anything
+    is written; of several writes to one place the last stays.
+
+    index(Tensor input, Index index, Number value)
+    self[index] = number, which the dtype must be able to hold.
+    """
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"index"}) and (n > 0 or "index" in kwargs):
+        return _index_get(input, *args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"index", "value"}) and (n > 0 or "index" in kwargs) and _is_tensor(_arg(args, 1, kwargs, "value", _absent)):
+        return _index_set_(input, *args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"index", "value"}) and (n > 0 or "index" in kwargs) and _is_number(_arg(args, 1, kwargs, "value", _absent)):
+        return _index_set_scalar_(input, *args, **kwargs)
+    raise _no_overload("index", ('(Tensor input, Index index)', '(Tensor input, Index index, Tensor value)', '(Tensor input, Index index, Number value)'), args, kwargs)
+
+
+def index_put(input, indices, values, accumulate=False):
+    """Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
+
+    >>> torch.zeros(3).index_put_((torch.tensor([0, 0]),), torch.tensor([1., 2.]), accumulate=True)
+    tensor([3., 0., 0.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "index_put", "input")
+    indices, indices_len = _optional_tensors(indices, "index_put", "indices")
+    if values.__class__ is not _Tensor:
+        values = _tensor(values, "index_put", "values")
+    if accumulate.__class__ is not _Bool:
+        accumulate = _flag(accumulate, "index_put", "accumulate")
+    cell = _take() if _cells else _Cell()
+    status = c_index_put(input._h, indices, indices_len, values._h, accumulate, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def index_put_(input, indices, values, accumulate=False):
+    """Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
+
+    >>> torch.zeros(3).index_put_((torch.tensor([0, 0]),), torch.tensor([1., 2.]), accumulate=True)
+    tensor([3., 0., 0.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "index_put_", "input")
+    indices, indices_len = _optional_tensors(indices, "index_put_", "indices")
+    if values.__class__ is not _Tensor:
+        values = _tensor(values, "index_put_", "values")
+    if accumulate.__class__ is not _Bool:
+        accumulate = _flag(accumulate, "index_put_", "accumulate")
+    status = c_index_put_(input._h, indices, indices_len, values._h, accumulate)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def index_select(input, dim, index, *, out=None):
+    """Picks positions of dimension `dim`. `index` is an int32 or int64 vector of values in [0, size).
+
+    >>> torch.index_select(torch.tensor([5, 6, 7]), 0, torch.tensor([2, 0]))
+    tensor([7, 5])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "index_select", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "index_select", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "index_select", "index")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "index_select", "out")
+        status = c_index_select_out(input._h, dim, index._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_index_select(input._h, dim, index._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def masked_select(input, mask, *, out=None):
+    """The elements whose bool `mask` is set, as a vector in row-major order; the shapes broadcast.
+
+    >>> torch.masked_select(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]))
+    tensor([1, 3])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "masked_select", "input")
+    if mask.__class__ is not _Tensor:
+        mask = _tensor(mask, "masked_select", "mask")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "masked_select", "out")
+        status = c_masked_select_out(input._h, mask._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_masked_select(input._h, mask._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def masked_fill(input, mask, value):
+    """Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "masked_fill", "input")
+    if mask.__class__ is not _Tensor:
+        mask = _tensor(mask, "masked_fill", "mask")
+    if value.__class__ is not _Tensor:
+        value = _number(value, "masked_fill", "value")
+    cell = _take() if _cells else _Cell()
+    if value.__class__ is _Scalar:
+        status = c_masked_fill_scalar(input._h, mask._h, value, cell.address)
+    else:
+        status = c_masked_fill(input._h, mask._h, value._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def masked_fill_(input, mask, value):
+    """Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "masked_fill_", "input")
+    if mask.__class__ is not _Tensor:
+        mask = _tensor(mask, "masked_fill_", "mask")
+    if value.__class__ is not _Tensor:
+        value = _number(value, "masked_fill_", "value")
+    if value.__class__ is _Scalar:
+        status = c_masked_fill_scalar_(input._h, mask._h, value)
+    else:
+        status = c_masked_fill_(input._h, mask._h, value._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def masked_scatter(input, mask, source):
+    """Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "masked_scatter", "input")
+    if mask.__class__ is not _Tensor:
+        mask = _tensor(mask, "masked_scatter", "mask")
+    if source.__class__ is not _Tensor:
+        source = _tensor(source, "masked_scatter", "source")
+    cell = _take() if _cells else _Cell()
+    status = c_masked_scatter(input._h, mask._h, source._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def masked_scatter_(input, mask, source):
+    """Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "masked_scatter_", "input")
+    if mask.__class__ is not _Tensor:
+        mask = _tensor(mask, "masked_scatter_", "mask")
+    if source.__class__ is not _Tensor:
+        source = _tensor(source, "masked_scatter_", "source")
+    status = c_masked_scatter_(input._h, mask._h, source._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def gather(input, dim, index, *, sparse_grad=False, out=None):
+    """For every position of `index`, the element of `input` at that position but, in dimension `dim`, where the index says. `index` is int32 or int64, of as
+    many dimensions as `input` and no larger apart from `dim`.
+
+    >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0, 0], [1, 0]]))
+    tensor([[1, 1],
+            [4, 3]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "gather", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "gather", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "gather", "index")
+    if sparse_grad.__class__ is not _Bool:
+        sparse_grad = _flag(sparse_grad, "gather", "sparse_grad")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "gather", "out")
+        status = c_gather_out(input._h, dim, index._h, sparse_grad, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_gather(input._h, dim, index._h, sparse_grad, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def take(input, index, *, out=None):
+    """Elements by their row-major numbers; negative ones count from the end. The result has the shape of `index`, an int64 tensor.
+
+    >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, -1]))
+    tensor([1, 4])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "take", "input")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "take", "index")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "take", "out")
+        status = c_take_out(input._h, index._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_take(input._h, index._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def take_along_dim(input, indices, dim=None, *, out=None, axis=_absent):
+    """`gather` with broadcasting; without `dim` from the flattened tensor."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "take_along_dim", "input")
+    if indices.__class__ is not _Tensor:
+        indices = _tensor(indices, "take_along_dim", "indices")
+    if dim.__class__ is not _Int:
+        dim = _optional_integer(dim, "take_along_dim", "dim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "take_along_dim", "out")
+        status = c_take_along_dim_out(input._h, indices._h, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_take_along_dim(input._h, indices._h, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def nonzero(input, *, out=None):
+    """The positions of the elements that are not zero: a row of int64 coordinates for each, in row-major order.
+
+    >>> torch.nonzero(torch.tensor([0, 3, 4]))
+    tensor([[1],
+            [2]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "nonzero", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "nonzero", "out")
+        status = c_nonzero_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_nonzero(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def nonzero_numpy(input):
+    """The positions of the elements that are not zero: a vector of int64 coordinates for each dimension."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "nonzero_numpy", "input")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_nonzero_numpy(input._h, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def argwhere(input):
+    """`nonzero` under NumPy's name."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "argwhere", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_argwhere(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def put(input, index, source, accumulate=False):
+    """Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "put", "input")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "put", "index")
+    if source.__class__ is not _Tensor:
+        source = _tensor(source, "put", "source")
+    if accumulate.__class__ is not _Bool:
+        accumulate = _flag(accumulate, "put", "accumulate")
+    cell = _take() if _cells else _Cell()
+    status = c_put(input._h, index._h, source._h, accumulate, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def put_(input, index, source, accumulate=False):
+    """Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "put_", "input")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "put_", "index")
+    if source.__class__ is not _Tensor:
+        source = _tensor(source, "put_", "source")
+    if accumulate.__class__ is not _Bool:
+        accumulate = _flag(accumulate, "put_", "accumulate")
+    status = c_put_(input._h, index._h, source._h, accumulate)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def _scatter_src(input, dim, index, src, *, out=None):
+    """The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
+    the last stays.
+
+    >>> torch.zeros(3).scatter(0, torch.tensor([2, 0]), torch.tensor([1., 2.]))
+    tensor([2., 0., 1.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "scatter", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "scatter", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "scatter", "index")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "scatter", "src")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "scatter", "out")
+        status = c_scatter_src_out(input._h, dim, index._h, src._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_scatter_src(input._h, dim, index._h, src._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _scatter_value(input, dim, index, value, *, out=None):
+    """Writes one number to the positions that `index` names."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "scatter", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "scatter", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "scatter", "index")
+    if value.__class__ is not _Scalar:
+        value = _scalar(value, "scatter", "value")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "scatter", "out")
+        status = c_scatter_value_out(input._h, dim, index._h, value, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_scatter_value(input._h, dim, index._h, value, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _scatter_src_reduce(input, dim, index, src, *, reduce, out=None):
+    """Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "scatter", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "scatter", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "scatter", "index")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "scatter", "src")
+    reduce = _text(reduce, "scatter", "reduce")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "scatter", "out")
+        status = c_scatter_src_reduce_out(input._h, dim, index._h, src._h, reduce, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_scatter_src_reduce(input._h, dim, index._h, src._h, reduce, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _scatter_value_reduce(input, dim, index, value, *, reduce, out=None):
+    """Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "scatter", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "scatter", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "scatter", "index")
+    if value.__class__ is not _Scalar:
+        value = _scalar(value, "scatter", "value")
+    reduce = _text(reduce, "scatter", "reduce")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "scatter", "out")
+        status = c_scatter_value_reduce_out(input._h, dim, index._h, value, reduce, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_scatter_value_reduce(input._h, dim, index._h, value, reduce, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def scatter(input, *args, **kwargs):
+    """scatter(Tensor input, int dim, Tensor index, Tensor src)
+    The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
+    the last stays.
+
+    scatter(Tensor input, int dim, Tensor index, Number value)
+    Writes one number to the positions that `index` names.
+
+    scatter(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)
+    Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+
+    scatter(Tensor input, int dim, Tensor index, Number value, *, str reduce)
+    Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+
+    >>> torch.zeros(3).scatter(0, torch.tensor([2, 0]), torch.tensor([1., 2.]))
+    tensor([2., 0., 1.])
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "src", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
+        return _scatter_src(input, *args, **kwargs)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "value", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
+        return _scatter_value(input, *args, **kwargs)
+    if n <= 3 and "reduce" in kwargs and (not kwargs or kwargs.keys() <= {"dim", "index", "src", "reduce", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
+        return _scatter_src_reduce(input, *args, **kwargs)
+    if n <= 3 and "reduce" in kwargs and (not kwargs or kwargs.keys() <= {"dim", "index", "value", "reduce", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
+        return _scatter_value_reduce(input, *args, **kwargs)
+    raise _no_overload("scatter", ('(Tensor input, int dim, Tensor index, Tensor src)', '(Tensor input, int dim, Tensor index, Number value)', '(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)', '(Tensor input, int dim, Tensor index, Number value, *, str reduce)'), args, kwargs)
+
+
+def _scatter__src(input, dim, index, src):
+    """The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
+    the last stays.
+
+    >>> torch.zeros(3).scatter(0, torch.tensor([2, 0]), torch.tensor([1., 2.]))
+    tensor([2., 0., 1.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "scatter_", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "scatter_", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "scatter_", "index")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "scatter_", "src")
+    status = c_scatter_src_(input._h, dim, index._h, src._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def _scatter__value(input, dim, index, value):
+    """Writes one number to the positions that `index` names."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "scatter_", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "scatter_", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "scatter_", "index")
+    if value.__class__ is not _Scalar:
+        value = _scalar(value, "scatter_", "value")
+    status = c_scatter_value_(input._h, dim, index._h, value)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def _scatter__src_reduce(input, dim, index, src, *, reduce):
+    """Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "scatter_", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "scatter_", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "scatter_", "index")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "scatter_", "src")
+    reduce = _text(reduce, "scatter_", "reduce")
+    status = c_scatter_src_reduce_(input._h, dim, index._h, src._h, reduce)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def _scatter__value_reduce(input, dim, index, value, *, reduce):
+    """Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "scatter_", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "scatter_", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "scatter_", "index")
+    if value.__class__ is not _Scalar:
+        value = _scalar(value, "scatter_", "value")
+    reduce = _text(reduce, "scatter_", "reduce")
+    status = c_scatter_value_reduce_(input._h, dim, index._h, value, reduce)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def scatter_(input, *args, **kwargs):
+    """scatter_(Tensor input, int dim, Tensor index, Tensor src)
+    The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
+    the last stays.
+
+    scatter_(Tensor input, int dim, Tensor index, Number value)
+    Writes one number to the positions that `index` names.
+
+    scatter_(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)
+    Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+
+    scatter_(Tensor input, int dim, Tensor index, Number value, *, str reduce)
+    Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+
+    >>> torch.zeros(3).scatter(0, torch.tensor([2, 0]), torch.tensor([1., 2.]))
+    tensor([2., 0., 1.])
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "src"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
+        return _scatter__src(input, *args, **kwargs)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "value"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
+        return _scatter__value(input, *args, **kwargs)
+    if n <= 3 and "reduce" in kwargs and (not kwargs or kwargs.keys() <= {"dim", "index", "src", "reduce"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
+        return _scatter__src_reduce(input, *args, **kwargs)
+    if n <= 3 and "reduce" in kwargs and (not kwargs or kwargs.keys() <= {"dim", "index", "value", "reduce"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
+        return _scatter__value_reduce(input, *args, **kwargs)
+    raise _no_overload("scatter_", ('(Tensor input, int dim, Tensor index, Tensor src)', '(Tensor input, int dim, Tensor index, Number value)', '(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)', '(Tensor input, int dim, Tensor index, Number value, *, str reduce)'), args, kwargs)
+
+
+def scatter_add(input, dim, index, src, *, out=None):
+    """Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "scatter_add", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "scatter_add", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "scatter_add", "index")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "scatter_add", "src")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "scatter_add", "out")
+        status = c_scatter_add_out(input._h, dim, index._h, src._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_scatter_add(input._h, dim, index._h, src._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def scatter_add_(input, dim, index, src):
+    """Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "scatter_add_", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "scatter_add_", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "scatter_add_", "index")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "scatter_add_", "src")
+    status = c_scatter_add_(input._h, dim, index._h, src._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=None):
+    """Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
+    that were there do not count. Means of integers round down.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "scatter_reduce", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "scatter_reduce", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "scatter_reduce", "index")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "scatter_reduce", "src")
+    reduce = _text(reduce, "scatter_reduce", "reduce")
+    if include_self.__class__ is not _Bool:
+        include_self = _flag(include_self, "scatter_reduce", "include_self")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "scatter_reduce", "out")
+        status = c_scatter_reduce_out(input._h, dim, index._h, src._h, reduce, include_self, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_scatter_reduce(input._h, dim, index._h, src._h, reduce, include_self, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def scatter_reduce_(input, dim, index, src, reduce, *, include_self=True):
+    """Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
+    that were there do not count. Means of integers round down.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "scatter_reduce_", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "scatter_reduce_", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "scatter_reduce_", "index")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "scatter_reduce_", "src")
+    reduce = _text(reduce, "scatter_reduce_", "reduce")
+    if include_self.__class__ is not _Bool:
+        include_self = _flag(include_self, "scatter_reduce_", "include_self")
+    status = c_scatter_reduce_(input._h, dim, index._h, src._h, reduce, include_self)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def index_add(input, dim, index, source, *, alpha=_ONE, out=None):
+    """Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names.
+
+    >>> torch.zeros(3).index_add(0, torch.tensor([0, 0]), torch.ones(2))
+    tensor([2., 0., 0.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "index_add", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "index_add", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "index_add", "index")
+    if source.__class__ is not _Tensor:
+        source = _tensor(source, "index_add", "source")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "index_add", "alpha")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "index_add", "out")
+        status = c_index_add_out(input._h, dim, index._h, source._h, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_index_add(input._h, dim, index._h, source._h, alpha, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def index_add_(input, dim, index, source, *, alpha=_ONE):
+    """Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names.
+
+    >>> torch.zeros(3).index_add(0, torch.tensor([0, 0]), torch.ones(2))
+    tensor([2., 0., 0.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "index_add_", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "index_add_", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "index_add_", "index")
+    if source.__class__ is not _Tensor:
+        source = _tensor(source, "index_add_", "source")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "index_add_", "alpha")
+    status = c_index_add_(input._h, dim, index._h, source._h, alpha)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def index_copy(input, dim, index, source, *, out=None):
+    """Writes `source` to the positions of dimension `dim` that the int64 vector `index` names."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "index_copy", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "index_copy", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "index_copy", "index")
+    if source.__class__ is not _Tensor:
+        source = _tensor(source, "index_copy", "source")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "index_copy", "out")
+        status = c_index_copy_out(input._h, dim, index._h, source._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_index_copy(input._h, dim, index._h, source._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def index_copy_(input, dim, index, source):
+    """Writes `source` to the positions of dimension `dim` that the int64 vector `index` names."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "index_copy_", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "index_copy_", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "index_copy_", "index")
+    if source.__class__ is not _Tensor:
+        source = _tensor(source, "index_copy_", "source")
+    status = c_index_copy_(input._h, dim, index._h, source._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def index_fill(input, dim, index, value):
+    """Writes one value to the positions of dimension `dim` that the int64 vector `index` names."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "index_fill", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "index_fill", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "index_fill", "index")
+    if value.__class__ is not _Tensor:
+        value = _number(value, "index_fill", "value")
+    cell = _take() if _cells else _Cell()
+    if value.__class__ is _Scalar:
+        status = c_index_fill_scalar(input._h, dim, index._h, value, cell.address)
+    else:
+        status = c_index_fill(input._h, dim, index._h, value._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def index_fill_(input, dim, index, value):
+    """Writes one value to the positions of dimension `dim` that the int64 vector `index` names."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "index_fill_", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "index_fill_", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "index_fill_", "index")
+    if value.__class__ is not _Tensor:
+        value = _number(value, "index_fill_", "value")
+    if value.__class__ is _Scalar:
+        status = c_index_fill_scalar_(input._h, dim, index._h, value)
+    else:
+        status = c_index_fill_(input._h, dim, index._h, value._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
+    """Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "index_reduce", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "index_reduce", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "index_reduce", "index")
+    if source.__class__ is not _Tensor:
+        source = _tensor(source, "index_reduce", "source")
+    reduce = _text(reduce, "index_reduce", "reduce")
+    if include_self.__class__ is not _Bool:
+        include_self = _flag(include_self, "index_reduce", "include_self")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "index_reduce", "out")
+        status = c_index_reduce_out(input._h, dim, index._h, source._h, reduce, include_self, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_index_reduce(input._h, dim, index._h, source._h, reduce, include_self, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def index_reduce_(input, dim, index, source, reduce, *, include_self=True):
+    """Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "index_reduce_", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "index_reduce_", "dim")
+    if index.__class__ is not _Tensor:
+        index = _tensor(index, "index_reduce_", "index")
+    if source.__class__ is not _Tensor:
+        source = _tensor(source, "index_reduce_", "source")
+    reduce = _text(reduce, "index_reduce_", "reduce")
+    if include_self.__class__ is not _Bool:
+        include_self = _flag(include_self, "index_reduce_", "include_self")
+    status = c_index_reduce_(input._h, dim, index._h, source._h, reduce, include_self)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def cat(tensors, dim=0, *, out=None, axis=_absent):
+    """Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
+
+    >>> torch.cat((torch.tensor([1]), torch.tensor([2, 3])))
+    tensor([1, 2, 3])
+    """
+    if axis is not _absent:
+        dim = axis
+    tensors, tensors_len = _tensors(tensors, "cat", "tensors")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cat", "dim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "cat", "out")
+        status = c_cat_out(tensors, tensors_len, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_cat(tensors, tensors_len, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def concat(tensors, dim=0, *, out=None, axis=_absent):
+    """`cat` under another name."""
+    if axis is not _absent:
+        dim = axis
+    tensors, tensors_len = _tensors(tensors, "concat", "tensors")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "concat", "dim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "concat", "out")
+        status = c_concat_out(tensors, tensors_len, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_concat(tensors, tensors_len, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def concatenate(tensors, dim=0, *, out=None, axis=_absent):
+    """`cat` under another name."""
+    if axis is not _absent:
+        dim = axis
+    tensors, tensors_len = _tensors(tensors, "concatenate", "tensors")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "concatenate", "dim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "concatenate", "out")
+        status = c_concatenate_out(tensors, tensors_len, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_concatenate(tensors, tensors_len, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def stack(tensors, dim=0, *, out=None, axis=_absent):
+    """Joins tensors of one shape along a new dimension `dim`. dtypes are promoted.
+
+    >>> torch.stack((torch.tensor([1, 2]), torch.tensor([3, 4])))
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    if axis is not _absent:
+        dim = axis
+    tensors, tensors_len = _tensors(tensors, "stack", "tensors")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "stack", "dim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "stack", "out")
+        status = c_stack_out(tensors, tensors_len, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_stack(tensors, tensors_len, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def hstack(tensors, *, out=None):
+    """Joins tensors side by side: along dimension 1, or 0 for vectors."""
+    tensors, tensors_len = _tensors(tensors, "hstack", "tensors")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "hstack", "out")
+        status = c_hstack_out(tensors, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_hstack(tensors, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def vstack(tensors, *, out=None):
+    """Joins tensors below each other; vectors are rows."""
+    tensors, tensors_len = _tensors(tensors, "vstack", "tensors")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "vstack", "out")
+        status = c_vstack_out(tensors, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_vstack(tensors, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def row_stack(tensors, *, out=None):
+    """`vstack` under another name."""
+    tensors, tensors_len = _tensors(tensors, "row_stack", "tensors")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "row_stack", "out")
+        status = c_row_stack_out(tensors, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_row_stack(tensors, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def dstack(tensors, *, out=None):
+    """Joins tensors along the third dimension."""
+    tensors, tensors_len = _tensors(tensors, "dstack", "tensors")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "dstack", "out")
+        status = c_dstack_out(tensors, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_dstack(tensors, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def column_stack(tensors, *, out=None):
+    """Joins tensors side by side; vectors are columns."""
+    tensors, tensors_len = _tensors(tensors, "column_stack", "tensors")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "column_stack", "out")
+        status = c_column_stack_out(tensors, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_column_stack(tensors, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _atleast_1d_default(input):
+    """A view of at least 1 dimension."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "atleast_1d", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_atleast_1d(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _atleast_1d_sequence(*tensors):
+    """Views of at least 1 dimension."""
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors, tensors_len = _tensors(tensors, "atleast_1d", "tensors")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_atleast_1d_sequence(tensors, tensors_len, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def atleast_1d(*args, **kwargs):
+    """atleast_1d(Tensor input)
+    A view of at least 1 dimension.
+
+    atleast_1d(sequence of Tensor tensors)
+    Views of at least 1 dimension.
+    """
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
+        return _atleast_1d_default(*args, **kwargs)
+    if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
+        return _atleast_1d_sequence(*args, **kwargs)
+    raise _no_overload("atleast_1d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
+
+
+def _atleast_2d_default(input):
+    """A view of at least 2 dimensions."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "atleast_2d", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_atleast_2d(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _atleast_2d_sequence(*tensors):
+    """Views of at least 2 dimensions."""
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors, tensors_len = _tensors(tensors, "atleast_2d", "tensors")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_atleast_2d_sequence(tensors, tensors_len, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def atleast_2d(*args, **kwargs):
+    """atleast_2d(Tensor input)
+    A view of at least 2 dimensions.
+
+    atleast_2d(sequence of Tensor tensors)
+    Views of at least 2 dimensions.
+    """
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
+        return _atleast_2d_default(*args, **kwargs)
+    if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
+        return _atleast_2d_sequence(*args, **kwargs)
+    raise _no_overload("atleast_2d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
+
+
+def _atleast_3d_default(input):
+    """A view of at least 3 dimensions."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "atleast_3d", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_atleast_3d(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _atleast_3d_sequence(*tensors):
+    """Views of at least 3 dimensions."""
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors, tensors_len = _tensors(tensors, "atleast_3d", "tensors")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_atleast_3d_sequence(tensors, tensors_len, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def atleast_3d(*args, **kwargs):
+    """atleast_3d(Tensor input)
+    A view of at least 3 dimensions.
+
+    atleast_3d(sequence of Tensor tensors)
+    Views of at least 3 dimensions.
+    """
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
+        return _atleast_3d_default(*args, **kwargs)
+    if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
+        return _atleast_3d_sequence(*args, **kwargs)
+    raise _no_overload("atleast_3d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
+
+
+def broadcast_tensors(*tensors):
+    """Expands all tensors to their common shape, without copying."""
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors, tensors_len = _tensors(tensors, "broadcast_tensors", "tensors")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_broadcast_tensors(tensors, tensors_len, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def meshgrid(*tensors, indexing=None):
+    """Expands vectors of one dtype to the coordinates of a grid, without copying. `indexing` is 'ij' (the default) or 'xy', which swaps the first two
+    dimensions.
+    """
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors, tensors_len = _tensors(tensors, "meshgrid", "tensors")
+    indexing = None if indexing is None else _text(indexing, "meshgrid", "indexing")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_meshgrid(tensors, tensors_len, indexing, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def cartesian_prod(*tensors):
+    """All combinations of one element of each vector, a row for each.
+
+    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([4, 5]))
+    tensor([[1, 4],
+            [1, 5],
+            [2, 4],
+            [2, 5]])
+    """
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors, tensors_len = _tensors(tensors, "cartesian_prod", "tensors")
+    cell = _take() if _cells else _Cell()
+    status = c_cartesian_prod(tensors, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def combinations(input, r=2, with_replacement=False):
+    """The combinations of `r` elements of a vector, a row for each.
+
+    >>> torch.combinations(torch.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "combinations", "input")
+    if r.__class__ is not _Int:
+        r = _integer(r, "combinations", "r")
+    if with_replacement.__class__ is not _Bool:
+        with_replacement = _flag(with_replacement, "combinations", "with_replacement")
+    cell = _take() if _cells else _Cell()
+    status = c_combinations(input._h, r, with_replacement, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def block_diag(*tensors):
+    """Puts matrices on the diagonal of a matrix of zeros; vectors are rows. dtypes are promoted."""
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors, tensors_len = _tensors(tensors, "block_diag", "tensors")
+    cell = _take() if _cells else _Cell()
+    status = c_block_diag(tensors, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def repeat(input, repeats, *more):
+    """Joins copies of `input` along every dimension; leading dimensions are added where there are more repeats.
+
+    >>> torch.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
+    if more:
+        repeats = (repeats, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "repeat", "input")
+    repeats, repeats_len = _ints(repeats, "repeat", "repeats")
+    cell = _take() if _cells else _Cell()
+    status = c_repeat(input._h, repeats, repeats_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def tile(input, dims, *more):
+    """`repeat` in which missing leading repeats are 1."""
+    if more:
+        dims = (dims, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tile", "input")
+    dims, dims_len = _ints(dims, "tile", "dims")
+    cell = _take() if _cells else _Cell()
+    status = c_tile(input._h, dims, dims_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _repeat_interleave_default(repeats, *, output_size=None):
+    """Lists every position of the int32 or int64 vector `repeats` as often as its value says."""
+    if repeats.__class__ is not _Tensor:
+        repeats = _tensor(repeats, "repeat_interleave", "repeats")
+    if output_size.__class__ is not _Int:
+        output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
+    cell = _take() if _cells else _Cell()
+    status = c_repeat_interleave(repeats._h, output_size, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _repeat_interleave_int(input, repeats, dim=None, *, output_size=None, axis=_absent):
+    """Repeats every element of dimension `dim`, or of the flattened tensor.
+
+    >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    """
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "repeat_interleave", "input")
+    if repeats.__class__ is not _Int:
+        repeats = _integer(repeats, "repeat_interleave", "repeats")
+    if dim.__class__ is not _Int:
+        dim = _optional_integer(dim, "repeat_interleave", "dim")
+    if output_size.__class__ is not _Int:
+        output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
+    cell = _take() if _cells else _Cell()
+    status = c_repeat_interleave_int(input._h, repeats, dim, output_size, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _repeat_interleave_tensor(input, repeats, dim=None, *, output_size=None, axis=_absent):
+    """Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "repeat_interleave", "input")
+    if repeats.__class__ is not _Tensor:
+        repeats = _tensor(repeats, "repeat_interleave", "repeats")
+    if dim.__class__ is not _Int:
+        dim = _optional_integer(dim, "repeat_interleave", "dim")
+    if output_size.__class__ is not _Int:
+        output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
+    cell = _take() if _cells else _Cell()
+    status = c_repeat_interleave_tensor(input._h, repeats._h, dim, output_size, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def repeat_interleave(*args, **kwargs):
+    """repeat_interleave(Tensor repeats, *, int output_size=None)
+    Lists every position of the int32 or int64 vector `repeats` as often as its value says.
+
+    repeat_interleave(Tensor input, int repeats, int dim=None, *, int output_size=None)
+    Repeats every element of dimension `dim`, or of the flattened tensor.
+
+    repeat_interleave(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)
+    Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"repeats", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "repeats", _absent)):
+        return _repeat_interleave_default(*args, **kwargs)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"input", "repeats", "dim", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_int(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
+        return _repeat_interleave_int(*args, **kwargs)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"input", "repeats", "dim", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_tensor(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
+        return _repeat_interleave_tensor(*args, **kwargs)
+    raise _no_overload("repeat_interleave", ('(Tensor repeats, *, int output_size=None)', '(Tensor input, int repeats, int dim=None, *, int output_size=None)', '(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)'), args, kwargs)
+
+
+def roll(input, shifts, dims=()):
+    """Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
+
+    >>> torch.roll(torch.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "roll", "input")
+    shifts, shifts_len = _ints(shifts, "roll", "shifts")
+    dims, dims_len = _ints(dims, "roll", "dims")
+    cell = _take() if _cells else _Cell()
+    status = c_roll(input._h, shifts, shifts_len, dims, dims_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def flip(input, dims, *more):
+    """Reverses the order of positions in the listed dimensions.
+
+    >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
+    tensor([3, 2, 1])
+    """
+    if more:
+        dims = (dims, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "flip", "input")
+    dims, dims_len = _ints(dims, "flip", "dims")
+    cell = _take() if _cells else _Cell()
+    status = c_flip(input._h, dims, dims_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def fliplr(input):
+    """Reverses the order of columns, dimension 1."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "fliplr", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_fliplr(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def flipud(input):
+    """Reverses the order of rows, dimension 0."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "flipud", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_flipud(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def rot90(input, k=1, dims=(0,1)):
+    """Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "rot90", "input")
+    if k.__class__ is not _Int:
+        k = _integer(k, "rot90", "k")
+    dims, dims_len = _ints(dims, "rot90", "dims")
+    cell = _take() if _cells else _Cell()
+    status = c_rot90(input._h, k, dims, dims_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def tril(input, diagonal=0, *, out=None):
+    """Keeps the elements on and below a diagonal of matrices; the others are zero.
+
+    >>> torch.tril(torch.ones(2, 2))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tril", "input")
+    if diagonal.__class__ is not _Int:
+        diagonal = _integer(diagonal, "tril", "diagonal")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "tril", "out")
+        status = c_tril_out(input._h, diagonal, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_tril(input._h, diagonal, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def tril_(input, diagonal=0):
+    """Keeps the elements on and below a diagonal of matrices; the others are zero.
+
+    >>> torch.tril(torch.ones(2, 2))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tril_", "input")
+    if diagonal.__class__ is not _Int:
+        diagonal = _integer(diagonal, "tril_", "diagonal")
+    status = c_tril_(input._h, diagonal)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def triu(input, diagonal=0, *, out=None):
+    """Keeps the elements on and above a diagonal of matrices; the others are zero.
+
+    >>> torch.triu(torch.ones(2, 2))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "triu", "input")
+    if diagonal.__class__ is not _Int:
+        diagonal = _integer(diagonal, "triu", "diagonal")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "triu", "out")
+        status = c_triu_out(input._h, diagonal, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_triu(input._h, diagonal, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def triu_(input, diagonal=0):
+    """Keeps the elements on and above a diagonal of matrices; the others are zero.
+
+    >>> torch.triu(torch.ones(2, 2))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "triu_", "input")
+    if diagonal.__class__ is not _Int:
+        diagonal = _integer(diagonal, "triu_", "diagonal")
+    status = c_triu_(input._h, diagonal)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def diag(input, diagonal=0, *, out=None):
+    """A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "diag", "input")
+    if diagonal.__class__ is not _Int:
+        diagonal = _integer(diagonal, "diag", "diagonal")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "diag", "out")
+        status = c_diag_out(input._h, diagonal, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_diag(input._h, diagonal, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+    """Spreads the last dimension over diagonal `offset` of two new dimensions of zeros."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "diag_embed", "input")
+    if offset.__class__ is not _Int:
+        offset = _integer(offset, "diag_embed", "offset")
+    if dim1.__class__ is not _Int:
+        dim1 = _integer(dim1, "diag_embed", "dim1")
+    if dim2.__class__ is not _Int:
+        dim2 = _integer(dim2, "diag_embed", "dim2")
+    cell = _take() if _cells else _Cell()
+    status = c_diag_embed(input._h, offset, dim1, dim2, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def diagflat(input, offset=0):
+    """A matrix with the elements of `input` on its diagonal."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "diagflat", "input")
+    if offset.__class__ is not _Int:
+        offset = _integer(offset, "diagflat", "offset")
+    cell = _take() if _cells else _Cell()
+    status = c_diagflat(input._h, offset, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+    """A copy of `input` in which `src` replaces a diagonal."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "diagonal_scatter", "input")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "diagonal_scatter", "src")
+    if offset.__class__ is not _Int:
+        offset = _integer(offset, "diagonal_scatter", "offset")
+    if dim1.__class__ is not _Int:
+        dim1 = _integer(dim1, "diagonal_scatter", "dim1")
+    if dim2.__class__ is not _Int:
+        dim2 = _integer(dim2, "diagonal_scatter", "dim2")
+    cell = _take() if _cells else _Cell()
+    status = c_diagonal_scatter(input._h, src._h, offset, dim1, dim2, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def select_scatter(input, src, dim, index):
+    """A copy of `input` in which `src` replaces one position of a dimension."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "select_scatter", "input")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "select_scatter", "src")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "select_scatter", "dim")
+    if index.__class__ is not _Int:
+        index = _integer(index, "select_scatter", "index")
+    cell = _take() if _cells else _Cell()
+    status = c_select_scatter(input._h, src._h, dim, index, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, axis=_absent):
+    """A copy of `input` in which `src` replaces positions start:end:step of a dimension."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "slice_scatter", "input")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "slice_scatter", "src")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "slice_scatter", "dim")
+    if start.__class__ is not _Int:
+        start = _optional_integer(start, "slice_scatter", "start")
+    if end.__class__ is not _Int:
+        end = _optional_integer(end, "slice_scatter", "end")
+    if step.__class__ is not _Int:
+        step = _integer(step, "slice_scatter", "step")
+    cell = _take() if _cells else _Cell()
+    status = c_slice_scatter(input._h, src._h, dim, start, end, step, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def as_strided_scatter(input, src, size, stride, storage_offset=None):
+    """A copy of `input` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "as_strided_scatter", "input")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "as_strided_scatter", "src")
+    size, size_len = _ints(size, "as_strided_scatter", "size")
+    stride, stride_len = _ints(stride, "as_strided_scatter", "stride")
+    if storage_offset.__class__ is not _Int:
+        storage_offset = _optional_integer(storage_offset, "as_strided_scatter", "storage_offset")
+    cell = _take() if _cells else _Cell()
+    status = c_as_strided_scatter(input._h, src._h, size, size_len, stride, stride_len, storage_offset, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def unravel_index(indices, shape):
+    """Turns row-major numbers into coordinates, a tensor for each dimension of `shape`."""
+    if indices.__class__ is not _Tensor:
+        indices = _tensor(indices, "unravel_index", "indices")
+    shape, shape_len = _ints(shape, "unravel_index", "shape")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_unravel_index(indices._h, shape, shape_len, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def sum_to_size(input, size, *more):
+    """Adds up dimensions until `input` has shape `size`, which must broadcast to its own."""
+    if more:
+        size = (size, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sum_to_size", "input")
+    size, size_len = _ints(size, "sum_to_size", "size")
+    cell = _take() if _cells else _Cell()
+    status = c_sum_to_size(input._h, size, size_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def constant_pad_nd(input, pad, value=_ZERO):
+    """Adds a border of one value. `pad` holds the widths before and after the last dimension, then the one before it, and so on; a negative width takes
+    elements away.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "constant_pad_nd", "input")
+    pad, pad_len = _ints(pad, "constant_pad_nd", "pad")
+    if value.__class__ is not _Scalar:
+        value = _scalar(value, "constant_pad_nd", "value")
+    cell = _take() if _cells else _Cell()
+    status = c_constant_pad_nd(input._h, pad, pad_len, value, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 
 
 def logical_and(input, other, *, out=None):
@@ -7318,6 +10708,1272 @@ def set_memory_limit(nbytes):
         raise _failure(status)
 
 
+def _view_default(input, size, *more):
+    """Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
+
+    >>> torch.arange(4).view(2, 2)
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    if more:
+        size = (size, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "view", "input")
+    size, size_len = _ints(size, "view", "size")
+    cell = _take() if _cells else _Cell()
+    status = c_view(input._h, size, size_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _view_dtype(input, dtype):
+    """The same bytes as elements of another dtype. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
+    the other strides and the storage offset must divide.
+
+    >>> torch.tensor([1.0]).view(torch.int32)
+    tensor([1065353216], dtype=torch.int32)
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "view", "input")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "view", "dtype")
+    cell = _take() if _cells else _Cell()
+    status = c_view_dtype(input._h, dtype, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def view(input, *args, **kwargs):
+    """view(Tensor input, sequence of int size)
+    Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
+
+    view(Tensor input, dtype dtype)
+    The same bytes as elements of another dtype. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
+    the other strides and the storage offset must divide.
+
+    >>> torch.arange(4).view(2, 2)
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    n = len(args)
+    if (not kwargs or kwargs.keys() <= {"size"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "size", _absent)):
+        return _view_default(input, *args, **kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"dtype"}) and _is_dtype(_arg(args, 0, kwargs, "dtype", _absent)):
+        return _view_dtype(input, *args, **kwargs)
+    raise _no_overload("view", ('(Tensor input, sequence of int size)', '(Tensor input, dtype dtype)'), args, kwargs)
+
+
+def view_as(input, other):
+    """`view` with the shape of `other`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "view_as", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "view_as", "other")
+    cell = _take() if _cells else _Cell()
+    status = c_view_as(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def reshape(input, shape, *more):
+    """Another shape of the same elements, a view where strides allow it and a copy otherwise; one size may be -1.
+
+    >>> torch.arange(4).reshape(2, -1)
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    if more:
+        shape = (shape, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "reshape", "input")
+    shape, shape_len = _ints(shape, "reshape", "shape")
+    cell = _take() if _cells else _Cell()
+    status = c_reshape(input._h, shape, shape_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def reshape_as(input, other):
+    """`reshape` to the shape of `other`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "reshape_as", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "reshape_as", "other")
+    cell = _take() if _cells else _Cell()
+    status = c_reshape_as(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def flatten(input, start_dim=0, end_dim=-1):
+    """Joins dimensions `start_dim` to `end_dim` into one; a view where strides allow it.
+
+    >>> torch.flatten(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 2, 3, 4])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "flatten", "input")
+    if start_dim.__class__ is not _Int:
+        start_dim = _integer(start_dim, "flatten", "start_dim")
+    if end_dim.__class__ is not _Int:
+        end_dim = _integer(end_dim, "flatten", "end_dim")
+    cell = _take() if _cells else _Cell()
+    status = c_flatten(input._h, start_dim, end_dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def unflatten(input, dim, sizes):
+    """Splits dimension `dim` into several of the given sizes, one of which may be -1."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "unflatten", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "unflatten", "dim")
+    sizes, sizes_len = _ints(sizes, "unflatten", "sizes")
+    cell = _take() if _cells else _Cell()
+    status = c_unflatten(input._h, dim, sizes, sizes_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def ravel(input):
+    """A contiguous one-dimensional tensor of the elements; a view where `input` is contiguous."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "ravel", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_ravel(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def t(input):
+    """Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "t", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_t_matrix(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def t_(input):
+    """Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "t_", "input")
+    status = c_t_matrix_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def transpose(input, dim0, dim1):
+    """Swaps two dimensions.
+
+    >>> torch.transpose(torch.tensor([[1, 2], [3, 4]]), 0, 1)
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "transpose", "input")
+    if dim0.__class__ is not _Int:
+        dim0 = _integer(dim0, "transpose", "dim0")
+    if dim1.__class__ is not _Int:
+        dim1 = _integer(dim1, "transpose", "dim1")
+    cell = _take() if _cells else _Cell()
+    status = c_transpose(input._h, dim0, dim1, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def transpose_(input, dim0, dim1):
+    """Swaps two dimensions.
+
+    >>> torch.transpose(torch.tensor([[1, 2], [3, 4]]), 0, 1)
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "transpose_", "input")
+    if dim0.__class__ is not _Int:
+        dim0 = _integer(dim0, "transpose_", "dim0")
+    if dim1.__class__ is not _Int:
+        dim1 = _integer(dim1, "transpose_", "dim1")
+    status = c_transpose_(input._h, dim0, dim1)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def swapaxes(input, axis0, axis1):
+    """`transpose` under NumPy's name."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "swapaxes", "input")
+    if axis0.__class__ is not _Int:
+        axis0 = _integer(axis0, "swapaxes", "axis0")
+    if axis1.__class__ is not _Int:
+        axis1 = _integer(axis1, "swapaxes", "axis1")
+    cell = _take() if _cells else _Cell()
+    status = c_swapaxes(input._h, axis0, axis1, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def swapaxes_(input, axis0, axis1):
+    """`transpose` under NumPy's name."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "swapaxes_", "input")
+    if axis0.__class__ is not _Int:
+        axis0 = _integer(axis0, "swapaxes_", "axis0")
+    if axis1.__class__ is not _Int:
+        axis1 = _integer(axis1, "swapaxes_", "axis1")
+    status = c_swapaxes_(input._h, axis0, axis1)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def swapdims(input, dim0, dim1):
+    """`transpose` under another name."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "swapdims", "input")
+    if dim0.__class__ is not _Int:
+        dim0 = _integer(dim0, "swapdims", "dim0")
+    if dim1.__class__ is not _Int:
+        dim1 = _integer(dim1, "swapdims", "dim1")
+    cell = _take() if _cells else _Cell()
+    status = c_swapdims(input._h, dim0, dim1, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def swapdims_(input, dim0, dim1):
+    """`transpose` under another name."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "swapdims_", "input")
+    if dim0.__class__ is not _Int:
+        dim0 = _integer(dim0, "swapdims_", "dim0")
+    if dim1.__class__ is not _Int:
+        dim1 = _integer(dim1, "swapdims_", "dim1")
+    status = c_swapdims_(input._h, dim0, dim1)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def permute(input, dims, *more):
+    """Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `input`.
+
+    >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
+    torch.Size([4, 2, 3])
+    """
+    if more:
+        dims = (dims, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "permute", "input")
+    dims, dims_len = _ints(dims, "permute", "dims")
+    cell = _take() if _cells else _Cell()
+    status = c_permute(input._h, dims, dims_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _movedim_default(input, source, destination):
+    """Moves dimension `source` to `destination`; the others keep their order."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "movedim", "input")
+    if source.__class__ is not _Int:
+        source = _integer(source, "movedim", "source")
+    if destination.__class__ is not _Int:
+        destination = _integer(destination, "movedim", "destination")
+    cell = _take() if _cells else _Cell()
+    status = c_movedim(input._h, source, destination, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _movedim_list(input, source, destination):
+    """Moves several dimensions; the others keep their order."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "movedim", "input")
+    source, source_len = _ints(source, "movedim", "source")
+    destination, destination_len = _ints(destination, "movedim", "destination")
+    cell = _take() if _cells else _Cell()
+    status = c_movedim_list(input._h, source, source_len, destination, destination_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def movedim(input, *args, **kwargs):
+    """movedim(Tensor input, int source, int destination)
+    Moves dimension `source` to `destination`; the others keep their order.
+
+    movedim(Tensor input, sequence of int source, sequence of int destination)
+    Moves several dimensions; the others keep their order.
+    """
+    n = len(args)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_int(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "destination", _absent)):
+        return _movedim_default(input, *args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_ints(_arg(args, 0, kwargs, "source", _absent)) and _is_ints(_arg(args, 1, kwargs, "destination", _absent)):
+        return _movedim_list(input, *args, **kwargs)
+    raise _no_overload("movedim", ('(Tensor input, int source, int destination)', '(Tensor input, sequence of int source, sequence of int destination)'), args, kwargs)
+
+
+def _moveaxis_default(input, source, destination):
+    """Moves dimension `source` to `destination`; the others keep their order."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "moveaxis", "input")
+    if source.__class__ is not _Int:
+        source = _integer(source, "moveaxis", "source")
+    if destination.__class__ is not _Int:
+        destination = _integer(destination, "moveaxis", "destination")
+    cell = _take() if _cells else _Cell()
+    status = c_moveaxis(input._h, source, destination, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _moveaxis_list(input, source, destination):
+    """Moves several dimensions; the others keep their order."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "moveaxis", "input")
+    source, source_len = _ints(source, "moveaxis", "source")
+    destination, destination_len = _ints(destination, "moveaxis", "destination")
+    cell = _take() if _cells else _Cell()
+    status = c_moveaxis_list(input._h, source, source_len, destination, destination_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def moveaxis(input, *args, **kwargs):
+    """moveaxis(Tensor input, int source, int destination)
+    Moves dimension `source` to `destination`; the others keep their order.
+
+    moveaxis(Tensor input, sequence of int source, sequence of int destination)
+    Moves several dimensions; the others keep their order.
+    """
+    n = len(args)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_int(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "destination", _absent)):
+        return _moveaxis_default(input, *args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_ints(_arg(args, 0, kwargs, "source", _absent)) and _is_ints(_arg(args, 1, kwargs, "destination", _absent)):
+        return _moveaxis_list(input, *args, **kwargs)
+    raise _no_overload("moveaxis", ('(Tensor input, int source, int destination)', '(Tensor input, sequence of int source, sequence of int destination)'), args, kwargs)
+
+
+def T(input):
+    """Reverses the order of dimensions. An attribute in Python."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "T", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_T(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def mT(input):
+    """Swaps the last two dimensions. An attribute in Python."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "mT", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_mT(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def mH(input):
+    """Swaps the last two dimensions and conjugates; a copy for complex dtypes. An attribute in Python."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "mH", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_mH(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def H(input):
+    """`mH` of a matrix; a zero-dim tensor stays as it is. An attribute in Python."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "H", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_H(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def adjoint(input):
+    """Swaps the last two dimensions and conjugates; a copy for complex dtypes."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "adjoint", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_adjoint(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def expand(input, size, *more, implicit=False):
+    """Repeats dimensions of size 1, and adds leading ones, with stride 0 instead of copies. A size of -1 keeps a dimension.
+
+    >>> torch.tensor([[1], [2]]).expand(2, 3)
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
+    if more:
+        size = (size, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "expand", "input")
+    size, size_len = _ints(size, "expand", "size")
+    if implicit.__class__ is not _Bool:
+        implicit = _flag(implicit, "expand", "implicit")
+    cell = _take() if _cells else _Cell()
+    status = c_expand(input._h, size, size_len, implicit, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def expand_as(input, other):
+    """`expand` to the shape of `other`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "expand_as", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "expand_as", "other")
+    cell = _take() if _cells else _Cell()
+    status = c_expand_as(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def broadcast_to(input, size, *more):
+    """`expand` under its array API name."""
+    if more:
+        size = (size, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "broadcast_to", "input")
+    size, size_len = _ints(size, "broadcast_to", "size")
+    cell = _take() if _cells else _Cell()
+    status = c_broadcast_to(input._h, size, size_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _squeeze_default(input):
+    """Drops all dimensions of size 1.
+
+    >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
+    torch.Size([2])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "squeeze", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_squeeze(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _squeeze_dim(input, dim):
+    """Drops dimension `dim` if its size is 1."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "squeeze", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "squeeze", "dim")
+    cell = _take() if _cells else _Cell()
+    status = c_squeeze_dim(input._h, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _squeeze_dims(input, dim, *more):
+    """Drops those of the listed dimensions whose size is 1."""
+    if more:
+        dim = (dim, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "squeeze", "input")
+    dim, dim_len = _ints(dim, "squeeze", "dim")
+    cell = _take() if _cells else _Cell()
+    status = c_squeeze_dims(input._h, dim, dim_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def squeeze(input, *args, **kwargs):
+    """squeeze(Tensor input)
+    Drops all dimensions of size 1.
+
+    squeeze(Tensor input, int dim)
+    Drops dimension `dim` if its size is 1.
+
+    squeeze(Tensor input, sequence of int dim)
+    Drops those of the listed dimensions whose size is 1.
+
+    >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
+    torch.Size([2])
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 0 and not kwargs:
+        return _squeeze_default(input, *args, **kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"dim"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)):
+        return _squeeze_dim(input, *args, **kwargs)
+    if (not kwargs or kwargs.keys() <= {"dim"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "dim", _absent)):
+        return _squeeze_dims(input, *args, **kwargs)
+    raise _no_overload("squeeze", ('(Tensor input)', '(Tensor input, int dim)', '(Tensor input, sequence of int dim)'), args, kwargs)
+
+
+def _squeeze__default(input):
+    """Drops all dimensions of size 1.
+
+    >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
+    torch.Size([2])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "squeeze_", "input")
+    status = c_squeeze_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def _squeeze__dim(input, dim):
+    """Drops dimension `dim` if its size is 1."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "squeeze_", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "squeeze_", "dim")
+    status = c_squeeze_dim_(input._h, dim)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def _squeeze__dims(input, dim, *more):
+    """Drops those of the listed dimensions whose size is 1."""
+    if more:
+        dim = (dim, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "squeeze_", "input")
+    dim, dim_len = _ints(dim, "squeeze_", "dim")
+    status = c_squeeze_dims_(input._h, dim, dim_len)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def squeeze_(input, *args, **kwargs):
+    """squeeze_(Tensor input)
+    Drops all dimensions of size 1.
+
+    squeeze_(Tensor input, int dim)
+    Drops dimension `dim` if its size is 1.
+
+    squeeze_(Tensor input, sequence of int dim)
+    Drops those of the listed dimensions whose size is 1.
+
+    >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
+    torch.Size([2])
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 0 and not kwargs:
+        return _squeeze__default(input, *args, **kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"dim"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)):
+        return _squeeze__dim(input, *args, **kwargs)
+    if (not kwargs or kwargs.keys() <= {"dim"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "dim", _absent)):
+        return _squeeze__dims(input, *args, **kwargs)
+    raise _no_overload("squeeze_", ('(Tensor input)', '(Tensor input, int dim)', '(Tensor input, sequence of int dim)'), args, kwargs)
+
+
+def unsqueeze(input, dim):
+    """Inserts a dimension of size 1 at `dim`.
+
+    >>> torch.unsqueeze(torch.tensor([1, 2]), 1)
+    tensor([[1],
+            [2]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "unsqueeze", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "unsqueeze", "dim")
+    cell = _take() if _cells else _Cell()
+    status = c_unsqueeze(input._h, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def unsqueeze_(input, dim):
+    """Inserts a dimension of size 1 at `dim`.
+
+    >>> torch.unsqueeze(torch.tensor([1, 2]), 1)
+    tensor([[1],
+            [2]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "unsqueeze_", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "unsqueeze_", "dim")
+    status = c_unsqueeze_(input._h, dim)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def _narrow_default(input, dim, start, length):
+    """Positions `start` to `start + length` of dimension `dim`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "narrow", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "narrow", "dim")
+    if start.__class__ is not _Int:
+        start = _integer(start, "narrow", "start")
+    if length.__class__ is not _Int:
+        length = _integer(length, "narrow", "length")
+    cell = _take() if _cells else _Cell()
+    status = c_narrow(input._h, dim, start, length, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _narrow_tensor(input, dim, start, length):
+    """`narrow` from a position that a zero-dim integral tensor holds."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "narrow", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "narrow", "dim")
+    if start.__class__ is not _Tensor:
+        start = _tensor(start, "narrow", "start")
+    if length.__class__ is not _Int:
+        length = _integer(length, "narrow", "length")
+    cell = _take() if _cells else _Cell()
+    status = c_narrow_tensor(input._h, dim, start._h, length, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def narrow(input, *args, **kwargs):
+    """narrow(Tensor input, int dim, int start, int length)
+    Positions `start` to `start + length` of dimension `dim`.
+
+    narrow(Tensor input, int dim, Tensor start, int length)
+    `narrow` from a position that a zero-dim integral tensor holds.
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "start", "length"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_int(_arg(args, 1, kwargs, "start", _absent)) and _is_int(_arg(args, 2, kwargs, "length", _absent)):
+        return _narrow_default(input, *args, **kwargs)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "start", "length"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "start", _absent)) and _is_int(_arg(args, 2, kwargs, "length", _absent)):
+        return _narrow_tensor(input, *args, **kwargs)
+    raise _no_overload("narrow", ('(Tensor input, int dim, int start, int length)', '(Tensor input, int dim, Tensor start, int length)'), args, kwargs)
+
+
+def select(input, dim, index):
+    """Position `index` of dimension `dim`, which goes away."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "select", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "select", "dim")
+    if index.__class__ is not _Int:
+        index = _integer(index, "select", "index")
+    cell = _take() if _cells else _Cell()
+    status = c_select(input._h, dim, index, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def slice(input, dim=0, start=None, end=None, step=1, *, axis=_absent):
+    """Positions start:end:step of a dimension, by Python's rules; `step` must be positive."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "slice", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "slice", "dim")
+    if start.__class__ is not _Int:
+        start = _optional_integer(start, "slice", "start")
+    if end.__class__ is not _Int:
+        end = _optional_integer(end, "slice", "end")
+    if step.__class__ is not _Int:
+        step = _integer(step, "slice", "step")
+    cell = _take() if _cells else _Cell()
+    status = c_slice(input._h, dim, start, end, step, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def as_strided(input, size, stride, storage_offset=None):
+    """Views the storage of `input` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `input` is used."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "as_strided", "input")
+    size, size_len = _ints(size, "as_strided", "size")
+    stride, stride_len = _ints(stride, "as_strided", "stride")
+    if storage_offset.__class__ is not _Int:
+        storage_offset = _optional_integer(storage_offset, "as_strided", "storage_offset")
+    cell = _take() if _cells else _Cell()
+    status = c_as_strided(input._h, size, size_len, stride, stride_len, storage_offset, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def as_strided_(input, size, stride, storage_offset=None):
+    """Views the storage of `input` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `input` is used."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "as_strided_", "input")
+    size, size_len = _ints(size, "as_strided_", "size")
+    stride, stride_len = _ints(stride, "as_strided_", "stride")
+    if storage_offset.__class__ is not _Int:
+        storage_offset = _optional_integer(storage_offset, "as_strided_", "storage_offset")
+    status = c_as_strided_(input._h, size, size_len, stride, stride_len, storage_offset)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def unfold(input, dimension, size, step):
+    """All windows of `size` positions of a dimension, `step` apart; the positions in a window become the last dimension.
+
+    >>> torch.arange(4).unfold(0, 2, 1)
+    tensor([[0, 1],
+            [1, 2],
+            [2, 3]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "unfold", "input")
+    if dimension.__class__ is not _Int:
+        dimension = _integer(dimension, "unfold", "dimension")
+    if size.__class__ is not _Int:
+        size = _integer(size, "unfold", "size")
+    if step.__class__ is not _Int:
+        step = _integer(step, "unfold", "step")
+    cell = _take() if _cells else _Cell()
+    status = c_unfold(input._h, dimension, size, step, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def diagonal(input, offset=0, dim1=0, dim2=1):
+    """Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "diagonal", "input")
+    if offset.__class__ is not _Int:
+        offset = _integer(offset, "diagonal", "offset")
+    if dim1.__class__ is not _Int:
+        dim1 = _integer(dim1, "diagonal", "dim1")
+    if dim2.__class__ is not _Int:
+        dim2 = _integer(dim2, "diagonal", "dim2")
+    cell = _take() if _cells else _Cell()
+    status = c_diagonal(input._h, offset, dim1, dim2, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def detach(input):
+    """Another tensor over the same memory."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "detach", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_detach(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def unbind(input, dim=0, *, axis=_absent):
+    """Every position of dimension `dim`, which goes away."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "unbind", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "unbind", "dim")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_unbind(input._h, dim, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def _split_default(tensor, split_size_or_sections, dim=0, *, axis=_absent):
+    """Cuts a dimension into pieces of `split_size`, the last of which may be smaller."""
+    if axis is not _absent:
+        dim = axis
+    if tensor.__class__ is not _Tensor:
+        tensor = _tensor(tensor, "split", "tensor")
+    if split_size_or_sections.__class__ is not _Int:
+        split_size_or_sections = _integer(split_size_or_sections, "split", "split_size_or_sections")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "split", "dim")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_split(tensor._h, split_size_or_sections, dim, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def _split_sizes(tensor, split_size_or_sections, dim=0, *, axis=_absent):
+    """Cuts a dimension into pieces of the listed sizes, which must add up to its size."""
+    if axis is not _absent:
+        dim = axis
+    if tensor.__class__ is not _Tensor:
+        tensor = _tensor(tensor, "split", "tensor")
+    split_size_or_sections, split_size_or_sections_len = _ints(split_size_or_sections, "split", "split_size_or_sections")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "split", "dim")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_split_sizes(tensor._h, split_size_or_sections, split_size_or_sections_len, dim, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def split(*args, **kwargs):
+    """split(Tensor tensor, int split_size_or_sections, int dim=0)
+    Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
+
+    split(Tensor tensor, sequence of int split_size_or_sections, int dim=0)
+    Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"tensor", "split_size_or_sections", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "tensor", _absent)) and _is_int(_arg(args, 1, kwargs, "split_size_or_sections", _absent)) and _is_int(_arg(args, 2, kwargs, "dim", 0)):
+        return _split_default(*args, **kwargs)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"tensor", "split_size_or_sections", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "tensor", _absent)) and _is_ints(_arg(args, 1, kwargs, "split_size_or_sections", _absent)) and _is_int(_arg(args, 2, kwargs, "dim", 0)):
+        return _split_sizes(*args, **kwargs)
+    raise _no_overload("split", ('(Tensor tensor, int split_size_or_sections, int dim=0)', '(Tensor tensor, sequence of int split_size_or_sections, int dim=0)'), args, kwargs)
+
+
+def split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
+    """Cuts a dimension into pieces of the listed sizes, which must add up to its size."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "split_with_sizes", "input")
+    split_sizes, split_sizes_len = _ints(split_sizes, "split_with_sizes", "split_sizes")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "split_with_sizes", "dim")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_split_with_sizes(input._h, split_sizes, split_sizes_len, dim, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def chunk(input, chunks, dim=0, *, axis=_absent):
+    """Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "chunk", "input")
+    if chunks.__class__ is not _Int:
+        chunks = _integer(chunks, "chunk", "chunks")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "chunk", "dim")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_chunk(input._h, chunks, dim, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def _tensor_split_default(input, sections, dim=0, *, axis=_absent):
+    """Cuts a dimension into `sections` pieces whose sizes differ by at most 1."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tensor_split", "input")
+    if sections.__class__ is not _Int:
+        sections = _integer(sections, "tensor_split", "sections")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "tensor_split", "dim")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_tensor_split(input._h, sections, dim, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def _tensor_split_indices(input, indices, dim=0, *, axis=_absent):
+    """Cuts a dimension before each of the listed positions."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tensor_split", "input")
+    indices, indices_len = _ints(indices, "tensor_split", "indices")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "tensor_split", "dim")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_tensor_split_indices(input._h, indices, indices_len, dim, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def _tensor_split_tensor(input, tensor_indices_or_sections, dim=0, *, axis=_absent):
+    """`tensor_split` by a CPU int64 tensor: a zero-dim one counts sections, a one-dim one lists positions."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tensor_split", "input")
+    if tensor_indices_or_sections.__class__ is not _Tensor:
+        tensor_indices_or_sections = _tensor(tensor_indices_or_sections, "tensor_split", "tensor_indices_or_sections")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "tensor_split", "dim")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_tensor_split_tensor(input._h, tensor_indices_or_sections._h, dim, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def tensor_split(input, *args, **kwargs):
+    """tensor_split(Tensor input, int sections, int dim=0)
+    Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
+
+    tensor_split(Tensor input, sequence of int indices, int dim=0)
+    Cuts a dimension before each of the listed positions.
+
+    tensor_split(Tensor input, Tensor tensor_indices_or_sections, int dim=0)
+    `tensor_split` by a CPU int64 tensor: a zero-dim one counts sections, a one-dim one lists positions.
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"sections", "dim"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
+        return _tensor_split_default(input, *args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"indices", "dim"}) and _is_ints(_arg(args, 0, kwargs, "indices", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
+        return _tensor_split_indices(input, *args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"tensor_indices_or_sections", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "tensor_indices_or_sections", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
+        return _tensor_split_tensor(input, *args, **kwargs)
+    raise _no_overload("tensor_split", ('(Tensor input, int sections, int dim=0)', '(Tensor input, sequence of int indices, int dim=0)', '(Tensor input, Tensor tensor_indices_or_sections, int dim=0)'), args, kwargs)
+
+
+def _hsplit_default(input, sections):
+    """Cuts columns (the only dimension of a vector) into equal sections; the size must divide."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "hsplit", "input")
+    if sections.__class__ is not _Int:
+        sections = _integer(sections, "hsplit", "sections")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_hsplit(input._h, sections, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def _hsplit_indices(input, indices, *more):
+    """Cuts columns (the only dimension of a vector) before the listed positions."""
+    if more:
+        indices = (indices, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "hsplit", "input")
+    indices, indices_len = _ints(indices, "hsplit", "indices")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_hsplit_indices(input._h, indices, indices_len, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def hsplit(input, *args, **kwargs):
+    """hsplit(Tensor input, int sections)
+    Cuts columns (the only dimension of a vector) into equal sections; the size must divide.
+
+    hsplit(Tensor input, sequence of int indices)
+    Cuts columns (the only dimension of a vector) before the listed positions.
+    """
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"sections"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
+        return _hsplit_default(input, *args, **kwargs)
+    if (not kwargs or kwargs.keys() <= {"indices"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
+        return _hsplit_indices(input, *args, **kwargs)
+    raise _no_overload("hsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
+
+
+def _vsplit_default(input, sections):
+    """Cuts rows into equal sections; the size must divide."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "vsplit", "input")
+    if sections.__class__ is not _Int:
+        sections = _integer(sections, "vsplit", "sections")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_vsplit(input._h, sections, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def _vsplit_indices(input, indices, *more):
+    """Cuts rows before the listed positions."""
+    if more:
+        indices = (indices, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "vsplit", "input")
+    indices, indices_len = _ints(indices, "vsplit", "indices")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_vsplit_indices(input._h, indices, indices_len, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def vsplit(input, *args, **kwargs):
+    """vsplit(Tensor input, int sections)
+    Cuts rows into equal sections; the size must divide.
+
+    vsplit(Tensor input, sequence of int indices)
+    Cuts rows before the listed positions.
+    """
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"sections"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
+        return _vsplit_default(input, *args, **kwargs)
+    if (not kwargs or kwargs.keys() <= {"indices"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
+        return _vsplit_indices(input, *args, **kwargs)
+    raise _no_overload("vsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
+
+
+def _dsplit_default(input, sections):
+    """Cuts dimension 2 into equal sections; the size must divide."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "dsplit", "input")
+    if sections.__class__ is not _Int:
+        sections = _integer(sections, "dsplit", "sections")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_dsplit(input._h, sections, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def _dsplit_indices(input, indices, *more):
+    """Cuts dimension 2 before the listed positions."""
+    if more:
+        indices = (indices, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "dsplit", "input")
+    indices, indices_len = _ints(indices, "dsplit", "indices")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_dsplit_indices(input._h, indices, indices_len, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def dsplit(input, *args, **kwargs):
+    """dsplit(Tensor input, int sections)
+    Cuts dimension 2 into equal sections; the size must divide.
+
+    dsplit(Tensor input, sequence of int indices)
+    Cuts dimension 2 before the listed positions.
+    """
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"sections"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
+        return _dsplit_default(input, *args, **kwargs)
+    if (not kwargs or kwargs.keys() <= {"indices"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
+        return _dsplit_indices(input, *args, **kwargs)
+    raise _no_overload("dsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
+
+
 def __add__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -7632,5 +12288,5 @@ def __invert__(self):
 _Tensor.__invert__ = __invert__
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "zeros", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "where", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit"]
-_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "data_ptr", "is_read_only", "untyped_storage",))
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "where", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "data_ptr", "is_read_only", "untyped_storage", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))
