@@ -533,12 +533,12 @@ TENSOR_API tensor_status tensor_hypot_out(const tensor_t *self, const tensor_t *
 }
 
 TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_index *index, int64_t index_len, tensor_t **out) {
-  LT_RESULT(out, "index.get", "out");
+  LT_RESULT(out, "index_get", "out");
   lt_value a[2];
   lt_frame frame = {.op = 138, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index.get", "self");
-  LT_INDEX(index, index_len, "index.get", "index"); a[1].list.data = index, a[1].list.length = index_len;
-  tensor_status status = lt_invoke(&frame, "index.get");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "index_get", "self");
+  LT_INDEX(index, index_len, "index_get", "index"); a[1].list.data = index, a[1].list.length = index_len;
+  tensor_status status = lt_invoke(&frame, "index_get");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -548,20 +548,20 @@ TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_ind
 TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *index, int64_t index_len, const tensor_t *value) {
   lt_value a[3];
   lt_frame frame = {.op = 139, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index.set_", "self");
-  LT_INDEX(index, index_len, "index.set_", "index"); a[1].list.data = index, a[1].list.length = index_len;
-  LT_REQUIRED(a[2], value, LT_TENSOR, "index.set_", "value");
-  tensor_status status = lt_invoke(&frame, "index.set_");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "index_set_", "self");
+  LT_INDEX(index, index_len, "index_set_", "index"); a[1].list.data = index, a[1].list.length = index_len;
+  LT_REQUIRED(a[2], value, LT_TENSOR, "index_set_", "value");
+  tensor_status status = lt_invoke(&frame, "index_set_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_index *index, int64_t index_len, tensor_scalar value) {
   lt_value a[3];
   lt_frame frame = {.op = 140, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index.set_scalar_", "self");
-  LT_INDEX(index, index_len, "index.set_scalar_", "index"); a[1].list.data = index, a[1].list.length = index_len;
-  LT_SCALAR(value, LT_MUST, "index.set_scalar_", "value"); a[2].scalar = value;
-  tensor_status status = lt_invoke(&frame, "index.set_scalar_");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "index_set_scalar_", "self");
+  LT_INDEX(index, index_len, "index_set_scalar_", "index"); a[1].list.data = index, a[1].list.length = index_len;
+  LT_SCALAR(value, LT_MUST, "index_set_scalar_", "value"); a[2].scalar = value;
+  tensor_status status = lt_invoke(&frame, "index_set_scalar_");
   return status;
 }
 
@@ -2450,10 +2450,487 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_out(const tensor_t *s
   return status;
 }
 
+TENSOR_API tensor_status tensor_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "matmul", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "matmul", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "matmul", "other");
+  tensor_status status = lt_invoke(&frame, "matmul");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_matmul_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 215, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "matmul", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "matmul", "other");
+  LT_OUTPUT(frame.out[0], out, "matmul", "out");
+  tensor_status status = lt_invoke(&frame, "matmul");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
+  LT_RESULT(out, "mm", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mm", "self");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "mm", "mat2");
+  tensor_status status = lt_invoke(&frame, "mm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 216, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mm", "self");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "mm", "mat2");
+  LT_OUTPUT(frame.out[0], out, "mm", "out");
+  tensor_status status = lt_invoke(&frame, "mm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
+  LT_RESULT(out, "bmm", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bmm", "self");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "bmm", "mat2");
+  tensor_status status = lt_invoke(&frame, "bmm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 217, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bmm", "self");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "bmm", "mat2");
+  LT_OUTPUT(frame.out[0], out, "bmm", "out");
+  tensor_status status = lt_invoke(&frame, "bmm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mv(const tensor_t *self, const tensor_t *vec, tensor_t **out) {
+  LT_RESULT(out, "mv", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mv", "self");
+  LT_REQUIRED(a[1], vec, LT_TENSOR, "mv", "vec");
+  tensor_status status = lt_invoke(&frame, "mv");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mv_out(const tensor_t *self, const tensor_t *vec, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 218, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mv", "self");
+  LT_REQUIRED(a[1], vec, LT_TENSOR, "mv", "vec");
+  LT_OUTPUT(frame.out[0], out, "mv", "out");
+  tensor_status status = lt_invoke(&frame, "mv");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_dot(const tensor_t *self, const tensor_t *tensor, tensor_t **out) {
+  LT_RESULT(out, "dot", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "dot", "self");
+  LT_REQUIRED(a[1], tensor, LT_TENSOR, "dot", "tensor");
+  tensor_status status = lt_invoke(&frame, "dot");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_dot_out(const tensor_t *self, const tensor_t *tensor, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 219, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "dot", "self");
+  LT_REQUIRED(a[1], tensor, LT_TENSOR, "dot", "tensor");
+  LT_OUTPUT(frame.out[0], out, "dot", "out");
+  tensor_status status = lt_invoke(&frame, "dot");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_vdot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "vdot", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "vdot", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "vdot", "other");
+  tensor_status status = lt_invoke(&frame, "vdot");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_vdot_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 220, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "vdot", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "vdot", "other");
+  LT_OUTPUT(frame.out[0], out, "vdot", "out");
+  tensor_status status = lt_invoke(&frame, "vdot");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_inner(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "inner", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "inner", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "inner", "other");
+  tensor_status status = lt_invoke(&frame, "inner");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_inner_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 221, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "inner", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "inner", "other");
+  LT_OUTPUT(frame.out[0], out, "inner", "out");
+  tensor_status status = lt_invoke(&frame, "inner");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_outer(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
+  LT_RESULT(out, "outer", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "outer", "self");
+  LT_REQUIRED(a[1], vec2, LT_TENSOR, "outer", "vec2");
+  tensor_status status = lt_invoke(&frame, "outer");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_outer_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 222, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "outer", "self");
+  LT_REQUIRED(a[1], vec2, LT_TENSOR, "outer", "vec2");
+  LT_OUTPUT(frame.out[0], out, "outer", "out");
+  tensor_status status = lt_invoke(&frame, "outer");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
+  LT_RESULT(out, "ger", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ger", "self");
+  LT_REQUIRED(a[1], vec2, LT_TENSOR, "ger", "vec2");
+  tensor_status status = lt_invoke(&frame, "ger");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 223, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ger", "self");
+  LT_REQUIRED(a[1], vec2, LT_TENSOR, "ger", "vec2");
+  LT_OUTPUT(frame.out[0], out, "ger", "out");
+  tensor_status status = lt_invoke(&frame, "ger");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "addmm", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
+  LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
+  LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
+  LT_SCALAR(beta, LT_MUST, "addmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addmm", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "addmm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addmm_(tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha) {
+  lt_value a[5];
+  lt_frame frame = {.op = 224, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
+  LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
+  LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
+  LT_SCALAR(beta, LT_MUST, "addmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addmm", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "addmm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 224, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
+  LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
+  LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
+  LT_SCALAR(beta, LT_MUST, "addmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addmm", "alpha"); a[4].scalar = alpha;
+  LT_OUTPUT(frame.out[0], out, "addmm", "out");
+  tensor_status status = lt_invoke(&frame, "addmm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_baddbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "baddbmm", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
+  LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
+  LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
+  LT_SCALAR(beta, LT_MUST, "baddbmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "baddbmm", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "baddbmm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_baddbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha) {
+  lt_value a[5];
+  lt_frame frame = {.op = 225, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
+  LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
+  LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
+  LT_SCALAR(beta, LT_MUST, "baddbmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "baddbmm", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "baddbmm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 225, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
+  LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
+  LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
+  LT_SCALAR(beta, LT_MUST, "baddbmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "baddbmm", "alpha"); a[4].scalar = alpha;
+  LT_OUTPUT(frame.out[0], out, "baddbmm", "out");
+  tensor_status status = lt_invoke(&frame, "baddbmm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "addbmm", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
+  LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
+  LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
+  LT_SCALAR(beta, LT_MUST, "addbmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addbmm", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "addbmm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha) {
+  lt_value a[5];
+  lt_frame frame = {.op = 226, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
+  LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
+  LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
+  LT_SCALAR(beta, LT_MUST, "addbmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addbmm", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "addbmm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 226, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
+  LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
+  LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
+  LT_SCALAR(beta, LT_MUST, "addbmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addbmm", "alpha"); a[4].scalar = alpha;
+  LT_OUTPUT(frame.out[0], out, "addbmm", "out");
+  tensor_status status = lt_invoke(&frame, "addbmm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addmv(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "addmv", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
+  LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
+  LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
+  LT_SCALAR(beta, LT_MUST, "addmv", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addmv", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "addmv");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addmv_(tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha) {
+  lt_value a[5];
+  lt_frame frame = {.op = 227, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
+  LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
+  LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
+  LT_SCALAR(beta, LT_MUST, "addmv", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addmv", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "addmv");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 227, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
+  LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
+  LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
+  LT_SCALAR(beta, LT_MUST, "addmv", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addmv", "alpha"); a[4].scalar = alpha;
+  LT_OUTPUT(frame.out[0], out, "addmv", "out");
+  tensor_status status = lt_invoke(&frame, "addmv");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addr(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "addr", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
+  LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
+  LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
+  LT_SCALAR(beta, LT_MUST, "addr", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addr", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "addr");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addr_(tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha) {
+  lt_value a[5];
+  lt_frame frame = {.op = 228, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
+  LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
+  LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
+  LT_SCALAR(beta, LT_MUST, "addr", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addr", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "addr");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 228, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
+  LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
+  LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
+  LT_SCALAR(beta, LT_MUST, "addr", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addr", "alpha"); a[4].scalar = alpha;
+  LT_OUTPUT(frame.out[0], out, "addr", "out");
+  tensor_status status = lt_invoke(&frame, "addr");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
+  LT_RESULT(out, "einsum", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
+  LT_TEXT(equation, "einsum", "equation"); a[0].text = equation;
+  LT_LIST(tensors, tensors_len, false, "einsum", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
+  tensor_status status = lt_invoke(&frame, "einsum");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_tensordot(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t **out) {
+  LT_RESULT(out, "tensordot", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot", "other");
+  a[2].i = dims;
+  tensor_status status = lt_invoke(&frame, "tensordot");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 230, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot", "other");
+  a[2].i = dims;
+  LT_OUTPUT(frame.out[0], out, "tensordot", "out");
+  tensor_status status = lt_invoke(&frame, "tensordot");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t **out) {
+  LT_RESULT(out, "tensordot.dims", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot.dims", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot.dims", "other");
+  LT_SPAN(dims_self, dims_self_len, "tensordot.dims", "dims_self"); a[2].list.data = dims_self, a[2].list.length = dims_self_len;
+  LT_SPAN(dims_other, dims_other_len, "tensordot.dims", "dims_other"); a[3].list.data = dims_other, a[3].list.length = dims_other_len;
+  tensor_status status = lt_invoke(&frame, "tensordot.dims");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 231, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot.dims", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot.dims", "other");
+  LT_SPAN(dims_self, dims_self_len, "tensordot.dims", "dims_self"); a[2].list.data = dims_self, a[2].list.length = dims_self_len;
+  LT_SPAN(dims_other, dims_other_len, "tensordot.dims", "dims_other"); a[3].list.data = dims_other, a[3].list.length = dims_other_len;
+  LT_OUTPUT(frame.out[0], out, "tensordot.dims", "out");
+  tensor_status status = lt_invoke(&frame, "tensordot.dims");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
   LT_RESULT(out, "to_string", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to_string", "self");
   a[1].i = precision;
   a[2].i = threshold;
@@ -2470,7 +2947,7 @@ TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precisio
 TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "scalar_operand", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(value, LT_MUST, "scalar_operand", "value"); a[0].scalar = value;
   tensor_status status = lt_invoke(&frame, "scalar_operand");
   if (status == TENSOR_OK) {
@@ -2482,7 +2959,7 @@ TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **o
 TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_REQUIRED(a[1], tensor2, LT_TENSOR, "result_type", "tensor2");
   tensor_status status = lt_invoke(&frame, "result_type");
@@ -2495,7 +2972,7 @@ TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tenso
 TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tensor_scalar tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_SCALAR(tensor2, LT_MUST, "result_type", "tensor2"); a[1].scalar = tensor2;
   frame.number = 2;
@@ -2509,7 +2986,7 @@ TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tens
 TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype type2, tensor_dtype *out) {
   LT_RESULT(out, "promote_types", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(type1, -1, 13, "promote_types", "type1"); a[0].i = type1;
   LT_ENUM(type2, -1, 13, "promote_types", "type2"); a[1].i = type2;
   tensor_status status = lt_invoke(&frame, "promote_types");
@@ -2522,7 +2999,7 @@ TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype t
 TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bool *out) {
   LT_RESULT(out, "can_cast", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(from_, -1, 13, "can_cast", "from_"); a[0].i = from_;
   LT_ENUM(to, -1, 13, "can_cast", "to"); a[1].i = to;
   tensor_status status = lt_invoke(&frame, "can_cast");
@@ -2534,7 +3011,7 @@ TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bo
 
 TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
   lt_value a[1];
-  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(d, -1, 13, "set_default_dtype", "d"); a[0].i = d;
   tensor_status status = lt_invoke(&frame, "set_default_dtype");
   return status;
@@ -2543,7 +3020,7 @@ TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
 TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
   LT_RESULT(out, "get_default_dtype", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_dtype");
   if (status == TENSOR_OK) {
     *out = (tensor_dtype)frame.results[0].i;
@@ -2553,384 +3030,9 @@ TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
 
 TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
   lt_value a[1];
-  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 2, "set_default_device", "device"); a[0].device = device;
   tensor_status status = lt_invoke(&frame, "set_default_device");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
-  LT_RESULT(out, "get_default_device", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "get_default_device");
-  if (status == TENSOR_OK) {
-    *out = frame.results[0].device;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out) {
-  LT_RESULT(out, "parse_device", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(text, "parse_device", "text"); a[0].text = text;
-  tensor_status status = lt_invoke(&frame, "parse_device");
-  if (status == TENSOR_OK) {
-    *out = frame.results[0].device;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
-  lt_value a[1];
-  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
-  a[0].i = n;
-  tensor_status status = lt_invoke(&frame, "set_num_threads");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
-  LT_RESULT(out, "get_num_threads", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "get_num_threads");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_cpu_tier(char **out) {
-  LT_RESULT(out, "cpu_tier", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "cpu_tier");
-  if (status == TENSOR_OK) {
-    *out = (char *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "rand", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
-  LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
-  LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "rand", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "rand", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "rand");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 228, .mode = LT_OUT, .args = a};
-  LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
-  LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "rand", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "rand", "device"); a[4].device = device;
-  LT_OUTPUT(frame.out[0], out, "rand", "out");
-  tensor_status status = lt_invoke(&frame, "rand");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "randn", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
-  LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
-  LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randn", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randn", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "randn");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 229, .mode = LT_OUT, .args = a};
-  LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
-  LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randn", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randn", "device"); a[4].device = device;
-  LT_OUTPUT(frame.out[0], out, "randn", "out");
-  tensor_status status = lt_invoke(&frame, "randn");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "randint", "out");
-  lt_value a[7];
-  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
-  a[0].i = low;
-  a[1].i = high;
-  LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint", "generator");
-  LT_ENUM(dtype, -1, 13, "randint", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "randint", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "randint", "device"); a[6].device = device;
-  tensor_status status = lt_invoke(&frame, "randint");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[7];
-  lt_frame frame = {.op = 230, .mode = LT_OUT, .args = a};
-  a[0].i = low;
-  a[1].i = high;
-  LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint", "generator");
-  LT_ENUM(dtype, -1, 13, "randint", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "randint", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "randint", "device"); a[6].device = device;
-  LT_OUTPUT(frame.out[0], out, "randint", "out");
-  tensor_status status = lt_invoke(&frame, "randint");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "randperm", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
-  a[0].i = n;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
-  LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randperm", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randperm", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "randperm");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 231, .mode = LT_OUT, .args = a};
-  a[0].i = n;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
-  LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randperm", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randperm", "device"); a[4].device = device;
-  LT_OUTPUT(frame.out[0], out, "randperm", "out");
-  tensor_status status = lt_invoke(&frame, "randperm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "rand_like", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "rand_like", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand_like", "generator");
-  LT_ENUM(dtype, -1, 13, "rand_like", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "rand_like", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "rand_like", "device"); a[4].device = device;
-  LT_ENUM(memory_format, -1, 3, "rand_like", "memory_format"); a[5].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "rand_like");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "randn_like", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "randn_like", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn_like", "generator");
-  LT_ENUM(dtype, -1, 13, "randn_like", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randn_like", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randn_like", "device"); a[4].device = device;
-  LT_ENUM(memory_format, -1, 3, "randn_like", "memory_format"); a[5].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "randn_like");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "randint_like", "out");
-  lt_value a[8];
-  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like", "self");
-  a[1].i = low;
-  a[2].i = high;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint_like", "generator");
-  LT_ENUM(dtype, -1, 13, "randint_like", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "randint_like", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "randint_like", "device"); a[6].device = device;
-  LT_ENUM(memory_format, -1, 3, "randint_like", "memory_format"); a[7].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "randint_like");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "normal.tensors", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
-  LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "normal.tensors", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
-  LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
-  frame.number = 2;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 235, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
-  LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  LT_OUTPUT(frame.out[0], out, "normal.tensors", "out");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 235, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
-  LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
-  frame.number = 2;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  LT_OUTPUT(frame.out[0], out, "normal.tensors", "out");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "normal.size", "out");
-  lt_value a[7];
-  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
-  a[0].f = mean;
-  a[1].f = std;
-  LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal.size", "generator");
-  LT_ENUM(dtype, -1, 13, "normal.size", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "normal.size", "device"); a[6].device = device;
-  tensor_status status = lt_invoke(&frame, "normal.size");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[7];
-  lt_frame frame = {.op = 236, .mode = LT_OUT, .args = a};
-  a[0].f = mean;
-  a[1].f = std;
-  LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal.size", "generator");
-  LT_ENUM(dtype, -1, 13, "normal.size", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "normal.size", "device"); a[6].device = device;
-  LT_OUTPUT(frame.out[0], out, "normal.size", "out");
-  tensor_status status = lt_invoke(&frame, "normal.size");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "bernoulli", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_generator_t *generator, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 237, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
-  LT_OUTPUT(frame.out[0], out, "bernoulli", "out");
-  tensor_status status = lt_invoke(&frame, "bernoulli");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "bernoulli.p", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli.p", "self");
-  a[1].f = p;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli.p", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli.p");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "multinomial", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
-  a[1].i = num_samples;
-  a[2].i = replacement;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "multinomial", "generator");
-  tensor_status status = lt_invoke(&frame, "multinomial");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 239, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
-  a[1].i = num_samples;
-  a[2].i = replacement;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "multinomial", "generator");
-  LT_OUTPUT(frame.out[0], out, "multinomial", "out");
-  tensor_status status = lt_invoke(&frame, "multinomial");
   return status;
 }
 
