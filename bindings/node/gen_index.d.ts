@@ -853,18 +853,18 @@ export class Tensor extends Handle {
    * elements into a copy; they broadcast, and their dimensions come where they stood, or first where they stood apart. A position outside its
    * dimension is refused with the index, the dimension and its size.
    */
-  index(index: Index): Tensor;
+  indexGet(index: Index): Tensor;
   /**
    * self[index] = value, which broadcasts. Where index tensors are involved the dtypes must be equal. All positions are checked before anything
    * is written; of several writes to one place the last stays.
    */
-  index(index: Index, options: { value: Tensor }): this;
-  index(index: Index, value: Tensor): this;
+  indexSet_(index: Index, options: { value: Tensor }): this;
+  indexSet_(index: Index, value: Tensor): this;
   /**
    * self[index] = number, which the dtype must be able to hold.
    */
-  index(index: Index, options: { value: Scalar }): this;
-  index(index: Index, value: Scalar): this;
+  indexSetScalar_(index: Index, options: { value: Scalar }): this;
+  indexSetScalar_(index: Index, value: Scalar): this;
   /**
    * Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
    */
@@ -1045,6 +1045,114 @@ export class Tensor extends Handle {
    */
   indexReduce_(dim: Int, options: { index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean }): this;
   indexReduce_(dim: Int, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean }): this;
+  /**
+   * Joins copies of `self` along every dimension; leading dimensions are added where there are more repeats.
+   */
+  repeat(repeats: Ints): Tensor;
+  /**
+   * `repeat` in which missing leading repeats are 1.
+   */
+  tile(dims: Ints): Tensor;
+  /**
+   * Repeats every element of dimension `dim`, or of the flattened tensor.
+   */
+  repeatInterleave(repeats: Int, options?: { dim?: Int | null; outputSize?: Int | null }): Tensor;
+  repeatInterleave(repeats: Int, dim: Int | null, options?: { outputSize?: Int | null }): Tensor;
+  /**
+   * Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
+   */
+  repeatInterleave(repeats: Tensor, options?: { dim?: Int | null; outputSize?: Int | null }): Tensor;
+  repeatInterleave(repeats: Tensor, dim: Int | null, options?: { outputSize?: Int | null }): Tensor;
+  /**
+   * Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
+   */
+  roll(shifts: Ints, options?: { dims?: Ints }): Tensor;
+  roll(shifts: Ints, dims: Ints): Tensor;
+  /**
+   * Reverses the order of positions in the listed dimensions.
+   */
+  flip(dims: Ints): Tensor;
+  /**
+   * Reverses the order of columns, dimension 1.
+   */
+  fliplr(): Tensor;
+  /**
+   * Reverses the order of rows, dimension 0.
+   */
+  flipud(): Tensor;
+  /**
+   * Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second.
+   */
+  rot90(options?: { k?: Int; dims?: Ints }): Tensor;
+  rot90(k: Int, options?: { dims?: Ints }): Tensor;
+  rot90(k: Int, dims: Ints): Tensor;
+  /**
+   * Keeps the elements on and below a diagonal of matrices; the others are zero.
+   */
+  tril(options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
+  tril(diagonal: Int, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Keeps the elements on and below a diagonal of matrices; the others are zero.
+   */
+  tril_(options?: { diagonal?: Int }): this;
+  tril_(diagonal: Int): this;
+  /**
+   * Keeps the elements on and above a diagonal of matrices; the others are zero.
+   */
+  triu(options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
+  triu(diagonal: Int, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Keeps the elements on and above a diagonal of matrices; the others are zero.
+   */
+  triu_(options?: { diagonal?: Int }): this;
+  triu_(diagonal: Int): this;
+  /**
+   * A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
+   */
+  diag(options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
+  diag(diagonal: Int, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Spreads the last dimension over diagonal `offset` of two new dimensions of zeros.
+   */
+  diagEmbed(options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+  diagEmbed(offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
+  diagEmbed(offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
+  diagEmbed(offset: Int, dim1: Int, dim2: Int): Tensor;
+  /**
+   * A matrix with the elements of `self` on its diagonal.
+   */
+  diagflat(options?: { offset?: Int }): Tensor;
+  diagflat(offset: Int): Tensor;
+  /**
+   * A copy of `self` in which `src` replaces a diagonal.
+   */
+  diagonalScatter(src: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+  diagonalScatter(src: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
+  diagonalScatter(src: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
+  diagonalScatter(src: Tensor, offset: Int, dim1: Int, dim2: Int): Tensor;
+  /**
+   * A copy of `self` in which `src` replaces one position of a dimension.
+   */
+  selectScatter(src: Tensor, options: { dim: Int; index: Int }): Tensor;
+  selectScatter(src: Tensor, dim: Int, index: Int): Tensor;
+  /**
+   * A copy of `self` in which `src` replaces positions start:end:step of a dimension.
+   */
+  sliceScatter(src: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+  sliceScatter(src: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+  sliceScatter(src: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int }): Tensor;
+  sliceScatter(src: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int }): Tensor;
+  sliceScatter(src: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int): Tensor;
+  /**
+   * A copy of `self` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
+   */
+  asStridedScatter(src: Tensor, options: { size: Ints; stride: Ints; storageOffset?: Int | null }): Tensor;
+  asStridedScatter(src: Tensor, size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Tensor;
+  asStridedScatter(src: Tensor, size: Ints, stride: Ints, storageOffset: Int | null): Tensor;
+  /**
+   * Adds up dimensions until `self` has shape `size`, which must broadcast to its own.
+   */
+  sumToSize(size: Ints): Tensor;
   /**
    * Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
    */
@@ -3253,6 +3361,324 @@ export function indexReduce(input: Tensor, dim: Int, index: Tensor, source: Tens
 /** indexReduce, off the event loop. */
 export function indexReduceAsync(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Promise<Tensor>;
 export function indexReduceAsync(input: Tensor, dim: Int, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
+ */
+export function cat(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
+export function cat(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
+/** cat, off the event loop. */
+export function catAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function catAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `cat` under another name.
+ */
+export function concat(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
+export function concat(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
+/** concat, off the event loop. */
+export function concatAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function concatAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `cat` under another name.
+ */
+export function concatenate(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
+export function concatenate(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
+/** concatenate, off the event loop. */
+export function concatenateAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function concatenateAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Joins tensors of one shape along a new dimension `dim`. dtypes are promoted.
+ */
+export function stack(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
+export function stack(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
+/** stack, off the event loop. */
+export function stackAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function stackAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Joins tensors side by side: along dimension 1, or 0 for vectors.
+ */
+export function hstack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
+/** hstack, off the event loop. */
+export function hstackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Joins tensors below each other; vectors are rows.
+ */
+export function vstack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
+/** vstack, off the event loop. */
+export function vstackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `vstack` under another name.
+ */
+export function rowStack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
+/** rowStack, off the event loop. */
+export function rowStackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Joins tensors along the third dimension.
+ */
+export function dstack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
+/** dstack, off the event loop. */
+export function dstackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Joins tensors side by side; vectors are columns.
+ */
+export function columnStack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
+/** columnStack, off the event loop. */
+export function columnStackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * A view of at least 1 dimension.
+ */
+export function atleast1d(input: Tensor): Tensor;
+/**
+ * Views of at least 1 dimension.
+ */
+export function atleast1d(tensors: readonly Tensor[]): Tensor[];
+/** atleast1d, off the event loop. */
+export function atleast1dAsync(input: Tensor): Promise<Tensor>;
+/** atleast1d, off the event loop. */
+export function atleast1dAsync(tensors: readonly Tensor[]): Promise<Tensor[]>;
+/**
+ * A view of at least 2 dimensions.
+ */
+export function atleast2d(input: Tensor): Tensor;
+/**
+ * Views of at least 2 dimensions.
+ */
+export function atleast2d(tensors: readonly Tensor[]): Tensor[];
+/** atleast2d, off the event loop. */
+export function atleast2dAsync(input: Tensor): Promise<Tensor>;
+/** atleast2d, off the event loop. */
+export function atleast2dAsync(tensors: readonly Tensor[]): Promise<Tensor[]>;
+/**
+ * A view of at least 3 dimensions.
+ */
+export function atleast3d(input: Tensor): Tensor;
+/**
+ * Views of at least 3 dimensions.
+ */
+export function atleast3d(tensors: readonly Tensor[]): Tensor[];
+/** atleast3d, off the event loop. */
+export function atleast3dAsync(input: Tensor): Promise<Tensor>;
+/** atleast3d, off the event loop. */
+export function atleast3dAsync(tensors: readonly Tensor[]): Promise<Tensor[]>;
+/**
+ * Expands all tensors to their common shape, without copying.
+ */
+export function broadcastTensors(tensors: readonly Tensor[]): Tensor[];
+/** broadcastTensors, off the event loop. */
+export function broadcastTensorsAsync(tensors: readonly Tensor[]): Promise<Tensor[]>;
+/**
+ * Expands vectors of one dtype to the coordinates of a grid, without copying. `indexing` is 'ij' (the default) or 'xy', which swaps the first two
+ * dimensions.
+ */
+export function meshgrid(tensors: readonly Tensor[], options?: { indexing?: string | null }): Tensor[];
+/** meshgrid, off the event loop. */
+export function meshgridAsync(tensors: readonly Tensor[], options?: { indexing?: string | null }): Promise<Tensor[]>;
+/**
+ * All combinations of one element of each vector, a row for each.
+ */
+export function cartesianProd(tensors: readonly Tensor[]): Tensor;
+/** cartesianProd, off the event loop. */
+export function cartesianProdAsync(tensors: readonly Tensor[]): Promise<Tensor>;
+/**
+ * The combinations of `r` elements of a vector, a row for each.
+ */
+export function combinations(input: Tensor, options?: { r?: Int; withReplacement?: boolean }): Tensor;
+export function combinations(input: Tensor, r: Int, options?: { withReplacement?: boolean }): Tensor;
+export function combinations(input: Tensor, r: Int, withReplacement: boolean): Tensor;
+/** combinations, off the event loop. */
+export function combinationsAsync(input: Tensor, options?: { r?: Int; withReplacement?: boolean }): Promise<Tensor>;
+export function combinationsAsync(input: Tensor, r: Int, options?: { withReplacement?: boolean }): Promise<Tensor>;
+export function combinationsAsync(input: Tensor, r: Int, withReplacement: boolean): Promise<Tensor>;
+/**
+ * Puts matrices on the diagonal of a matrix of zeros; vectors are rows. dtypes are promoted.
+ */
+export function blockDiag(tensors: readonly Tensor[]): Tensor;
+/** blockDiag, off the event loop. */
+export function blockDiagAsync(tensors: readonly Tensor[]): Promise<Tensor>;
+/**
+ * `repeat` in which missing leading repeats are 1.
+ */
+export function tile(input: Tensor, options: { dims: Ints }): Tensor;
+export function tile(input: Tensor, dims: Ints): Tensor;
+/** tile, off the event loop. */
+export function tileAsync(input: Tensor, options: { dims: Ints }): Promise<Tensor>;
+export function tileAsync(input: Tensor, dims: Ints): Promise<Tensor>;
+/**
+ * Lists every position of the int32 or int64 vector `repeats` as often as its value says.
+ */
+export function repeatInterleave(repeats: Tensor, options?: { outputSize?: Int | null }): Tensor;
+/**
+ * Repeats every element of dimension `dim`, or of the flattened tensor.
+ */
+export function repeatInterleave(input: Tensor, options: { repeats: Int; dim?: Int | null; outputSize?: Int | null }): Tensor;
+export function repeatInterleave(input: Tensor, repeats: Int, options?: { dim?: Int | null; outputSize?: Int | null }): Tensor;
+export function repeatInterleave(input: Tensor, repeats: Int, dim: Int | null, options?: { outputSize?: Int | null }): Tensor;
+/**
+ * Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
+ */
+export function repeatInterleave(input: Tensor, options: { repeats: Tensor; dim?: Int | null; outputSize?: Int | null }): Tensor;
+export function repeatInterleave(input: Tensor, repeats: Tensor, options?: { dim?: Int | null; outputSize?: Int | null }): Tensor;
+export function repeatInterleave(input: Tensor, repeats: Tensor, dim: Int | null, options?: { outputSize?: Int | null }): Tensor;
+/** repeatInterleave, off the event loop. */
+export function repeatInterleaveAsync(repeats: Tensor, options?: { outputSize?: Int | null }): Promise<Tensor>;
+/** repeatInterleave, off the event loop. */
+export function repeatInterleaveAsync(input: Tensor, options: { repeats: Int; dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Int, options?: { dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Int, dim: Int | null, options?: { outputSize?: Int | null }): Promise<Tensor>;
+/** repeatInterleave, off the event loop. */
+export function repeatInterleaveAsync(input: Tensor, options: { repeats: Tensor; dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Tensor, options?: { dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Tensor, dim: Int | null, options?: { outputSize?: Int | null }): Promise<Tensor>;
+/**
+ * Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
+ */
+export function roll(input: Tensor, options: { shifts: Ints; dims?: Ints }): Tensor;
+export function roll(input: Tensor, shifts: Ints, options?: { dims?: Ints }): Tensor;
+export function roll(input: Tensor, shifts: Ints, dims: Ints): Tensor;
+/** roll, off the event loop. */
+export function rollAsync(input: Tensor, options: { shifts: Ints; dims?: Ints }): Promise<Tensor>;
+export function rollAsync(input: Tensor, shifts: Ints, options?: { dims?: Ints }): Promise<Tensor>;
+export function rollAsync(input: Tensor, shifts: Ints, dims: Ints): Promise<Tensor>;
+/**
+ * Reverses the order of positions in the listed dimensions.
+ */
+export function flip(input: Tensor, options: { dims: Ints }): Tensor;
+export function flip(input: Tensor, dims: Ints): Tensor;
+/** flip, off the event loop. */
+export function flipAsync(input: Tensor, options: { dims: Ints }): Promise<Tensor>;
+export function flipAsync(input: Tensor, dims: Ints): Promise<Tensor>;
+/**
+ * Reverses the order of columns, dimension 1.
+ */
+export function fliplr(input: Tensor): Tensor;
+/** fliplr, off the event loop. */
+export function fliplrAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Reverses the order of rows, dimension 0.
+ */
+export function flipud(input: Tensor): Tensor;
+/** flipud, off the event loop. */
+export function flipudAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second.
+ */
+export function rot90(input: Tensor, options?: { k?: Int; dims?: Ints }): Tensor;
+export function rot90(input: Tensor, k: Int, options?: { dims?: Ints }): Tensor;
+export function rot90(input: Tensor, k: Int, dims: Ints): Tensor;
+/** rot90, off the event loop. */
+export function rot90Async(input: Tensor, options?: { k?: Int; dims?: Ints }): Promise<Tensor>;
+export function rot90Async(input: Tensor, k: Int, options?: { dims?: Ints }): Promise<Tensor>;
+export function rot90Async(input: Tensor, k: Int, dims: Ints): Promise<Tensor>;
+/**
+ * Keeps the elements on and below a diagonal of matrices; the others are zero.
+ */
+export function tril(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
+export function tril(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Tensor;
+/** tril, off the event loop. */
+export function trilAsync(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function trilAsync(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Keeps the elements on and above a diagonal of matrices; the others are zero.
+ */
+export function triu(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
+export function triu(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Tensor;
+/** triu, off the event loop. */
+export function triuAsync(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function triuAsync(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
+ */
+export function diag(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
+export function diag(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Tensor;
+/** diag, off the event loop. */
+export function diagAsync(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function diagAsync(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Spreads the last dimension over diagonal `offset` of two new dimensions of zeros.
+ */
+export function diagEmbed(input: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+export function diagEmbed(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
+export function diagEmbed(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
+export function diagEmbed(input: Tensor, offset: Int, dim1: Int, dim2: Int): Tensor;
+/** diagEmbed, off the event loop. */
+export function diagEmbedAsync(input: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, offset: Int, dim1: Int, dim2: Int): Promise<Tensor>;
+/**
+ * A matrix with the elements of `self` on its diagonal.
+ */
+export function diagflat(input: Tensor, options?: { offset?: Int }): Tensor;
+export function diagflat(input: Tensor, offset: Int): Tensor;
+/** diagflat, off the event loop. */
+export function diagflatAsync(input: Tensor, options?: { offset?: Int }): Promise<Tensor>;
+export function diagflatAsync(input: Tensor, offset: Int): Promise<Tensor>;
+/**
+ * A copy of `self` in which `src` replaces a diagonal.
+ */
+export function diagonalScatter(input: Tensor, options: { src: Tensor; offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+export function diagonalScatter(input: Tensor, src: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+export function diagonalScatter(input: Tensor, src: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
+export function diagonalScatter(input: Tensor, src: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
+export function diagonalScatter(input: Tensor, src: Tensor, offset: Int, dim1: Int, dim2: Int): Tensor;
+/** diagonalScatter, off the event loop. */
+export function diagonalScatterAsync(input: Tensor, options: { src: Tensor; offset?: Int; dim1?: Int; dim2?: Int }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, dim1: Int, dim2: Int): Promise<Tensor>;
+/**
+ * A copy of `self` in which `src` replaces one position of a dimension.
+ */
+export function selectScatter(input: Tensor, options: { src: Tensor; dim: Int; index: Int }): Tensor;
+export function selectScatter(input: Tensor, src: Tensor, dim: Int, index: Int): Tensor;
+/** selectScatter, off the event loop. */
+export function selectScatterAsync(input: Tensor, options: { src: Tensor; dim: Int; index: Int }): Promise<Tensor>;
+export function selectScatterAsync(input: Tensor, src: Tensor, dim: Int, index: Int): Promise<Tensor>;
+/**
+ * A copy of `self` in which `src` replaces positions start:end:step of a dimension.
+ */
+export function sliceScatter(input: Tensor, options: { src: Tensor; dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int): Tensor;
+/** sliceScatter, off the event loop. */
+export function sliceScatterAsync(input: Tensor, options: { src: Tensor; dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int): Promise<Tensor>;
+/**
+ * A copy of `self` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
+ */
+export function asStridedScatter(input: Tensor, options: { src: Tensor; size: Ints; stride: Ints; storageOffset?: Int | null }): Tensor;
+export function asStridedScatter(input: Tensor, src: Tensor, size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Tensor;
+export function asStridedScatter(input: Tensor, src: Tensor, size: Ints, stride: Ints, storageOffset: Int | null): Tensor;
+/** asStridedScatter, off the event loop. */
+export function asStridedScatterAsync(input: Tensor, options: { src: Tensor; size: Ints; stride: Ints; storageOffset?: Int | null }): Promise<Tensor>;
+export function asStridedScatterAsync(input: Tensor, src: Tensor, size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Promise<Tensor>;
+export function asStridedScatterAsync(input: Tensor, src: Tensor, size: Ints, stride: Ints, storageOffset: Int | null): Promise<Tensor>;
+/**
+ * Turns row-major numbers into coordinates, a tensor for each dimension of `shape`.
+ */
+export function unravelIndex(indices: Tensor, options: { shape: Ints }): Tensor[];
+export function unravelIndex(indices: Tensor, shape: Ints): Tensor[];
+/** unravelIndex, off the event loop. */
+export function unravelIndexAsync(indices: Tensor, options: { shape: Ints }): Promise<Tensor[]>;
+export function unravelIndexAsync(indices: Tensor, shape: Ints): Promise<Tensor[]>;
+/**
+ * Adds a border of one value. `pad` holds the widths before and after the last dimension, then the one before it, and so on; a negative width takes
+ * elements away.
+ */
+export function constantPadNd(input: Tensor, options: { pad: Ints; value?: Scalar }): Tensor;
+export function constantPadNd(input: Tensor, pad: Ints, options?: { value?: Scalar }): Tensor;
+export function constantPadNd(input: Tensor, pad: Ints, value: Scalar): Tensor;
+/** constantPadNd, off the event loop. */
+export function constantPadNdAsync(input: Tensor, options: { pad: Ints; value?: Scalar }): Promise<Tensor>;
+export function constantPadNdAsync(input: Tensor, pad: Ints, options?: { value?: Scalar }): Promise<Tensor>;
+export function constantPadNdAsync(input: Tensor, pad: Ints, value: Scalar): Promise<Tensor>;
 /**
  * Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
  */
