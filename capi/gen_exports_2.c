@@ -803,45 +803,10 @@ TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
-  LT_RESULT(out, "clamp", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 274, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
-  LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
-  LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
-  tensor_status status = lt_invoke(&frame, "clamp");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
-  lt_value a[3];
-  lt_frame frame = {.op = 274, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
-  LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
-  LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
-  tensor_status status = lt_invoke(&frame, "clamp");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 274, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
-  LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
-  LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
-  LT_OUTPUT(frame.out[0], out, "clamp", "out");
-  tensor_status status = lt_invoke(&frame, "clamp");
-  return status;
-}
-
 TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp.tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 275, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 274, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -854,7 +819,7 @@ TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_
 
 TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 275, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 274, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -864,7 +829,7 @@ TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *mi
 
 TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 275, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 274, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -873,45 +838,45 @@ TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const ten
   return status;
 }
 
-TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
-  LT_RESULT(out, "clip", "out");
+TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
+  LT_RESULT(out, "clamp", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 276, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
-  LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
-  LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
-  tensor_status status = lt_invoke(&frame, "clip");
+  lt_frame frame = {.op = 275, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
+  LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
+  LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
+  tensor_status status = lt_invoke(&frame, "clamp");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
+TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
   lt_value a[3];
-  lt_frame frame = {.op = 276, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
-  LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
-  LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
-  tensor_status status = lt_invoke(&frame, "clip");
+  lt_frame frame = {.op = 275, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
+  LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
+  LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
+  tensor_status status = lt_invoke(&frame, "clamp");
   return status;
 }
 
-TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
+TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 276, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
-  LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
-  LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
-  LT_OUTPUT(frame.out[0], out, "clip", "out");
-  tensor_status status = lt_invoke(&frame, "clip");
+  lt_frame frame = {.op = 275, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
+  LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
+  LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
+  LT_OUTPUT(frame.out[0], out, "clamp", "out");
+  tensor_status status = lt_invoke(&frame, "clamp");
   return status;
 }
 
 TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clip.tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 277, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 276, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
@@ -924,7 +889,7 @@ TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 277, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 276, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
@@ -934,12 +899,47 @@ TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min
 
 TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 277, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 276, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
   LT_OUTPUT(frame.out[0], out, "clip.tensor", "out");
   tensor_status status = lt_invoke(&frame, "clip.tensor");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
+  LT_RESULT(out, "clip", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 277, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
+  LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
+  LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
+  tensor_status status = lt_invoke(&frame, "clip");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
+  lt_value a[3];
+  lt_frame frame = {.op = 277, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
+  LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
+  LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
+  tensor_status status = lt_invoke(&frame, "clip");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 277, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
+  LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
+  LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
+  LT_OUTPUT(frame.out[0], out, "clip", "out");
+  tensor_status status = lt_invoke(&frame, "clip");
   return status;
 }
 
@@ -1989,11 +1989,11 @@ TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out)
 }
 
 TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_expit", "out");
+  LT_RESULT(out, "special.expit", "out");
   lt_value a[1];
   lt_frame frame = {.op = 310, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_expit", "self");
-  tensor_status status = lt_invoke(&frame, "special_expit");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.expit", "self");
+  tensor_status status = lt_invoke(&frame, "special.expit");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2003,18 +2003,18 @@ TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **o
 TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 310, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_expit", "self");
-  LT_OUTPUT(frame.out[0], out, "special_expit", "out");
-  tensor_status status = lt_invoke(&frame, "special_expit");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.expit", "self");
+  LT_OUTPUT(frame.out[0], out, "special.expit", "out");
+  tensor_status status = lt_invoke(&frame, "special.expit");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_exp2", "out");
+  LT_RESULT(out, "special.exp2", "out");
   lt_value a[1];
   lt_frame frame = {.op = 311, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_exp2", "self");
-  tensor_status status = lt_invoke(&frame, "special_exp2");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.exp2", "self");
+  tensor_status status = lt_invoke(&frame, "special.exp2");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2024,18 +2024,18 @@ TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **ou
 TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 311, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_exp2", "self");
-  LT_OUTPUT(frame.out[0], out, "special_exp2", "out");
-  tensor_status status = lt_invoke(&frame, "special_exp2");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.exp2", "self");
+  LT_OUTPUT(frame.out[0], out, "special.exp2", "out");
+  tensor_status status = lt_invoke(&frame, "special.exp2");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_expm1(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_expm1", "out");
+  LT_RESULT(out, "special.expm1", "out");
   lt_value a[1];
   lt_frame frame = {.op = 312, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_expm1", "self");
-  tensor_status status = lt_invoke(&frame, "special_expm1");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.expm1", "self");
+  tensor_status status = lt_invoke(&frame, "special.expm1");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2045,18 +2045,18 @@ TENSOR_API tensor_status tensor_special_expm1(const tensor_t *self, tensor_t **o
 TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 312, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_expm1", "self");
-  LT_OUTPUT(frame.out[0], out, "special_expm1", "out");
-  tensor_status status = lt_invoke(&frame, "special_expm1");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.expm1", "self");
+  LT_OUTPUT(frame.out[0], out, "special.expm1", "out");
+  tensor_status status = lt_invoke(&frame, "special.expm1");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_log1p(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_log1p", "out");
+  LT_RESULT(out, "special.log1p", "out");
   lt_value a[1];
   lt_frame frame = {.op = 313, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_log1p", "self");
-  tensor_status status = lt_invoke(&frame, "special_log1p");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.log1p", "self");
+  tensor_status status = lt_invoke(&frame, "special.log1p");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2066,18 +2066,18 @@ TENSOR_API tensor_status tensor_special_log1p(const tensor_t *self, tensor_t **o
 TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 313, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_log1p", "self");
-  LT_OUTPUT(frame.out[0], out, "special_log1p", "out");
-  tensor_status status = lt_invoke(&frame, "special_log1p");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.log1p", "self");
+  LT_OUTPUT(frame.out[0], out, "special.log1p", "out");
+  tensor_status status = lt_invoke(&frame, "special.log1p");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_erf(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_erf", "out");
+  LT_RESULT(out, "special.erf", "out");
   lt_value a[1];
   lt_frame frame = {.op = 314, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erf", "self");
-  tensor_status status = lt_invoke(&frame, "special_erf");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erf", "self");
+  tensor_status status = lt_invoke(&frame, "special.erf");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2087,18 +2087,18 @@ TENSOR_API tensor_status tensor_special_erf(const tensor_t *self, tensor_t **out
 TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 314, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erf", "self");
-  LT_OUTPUT(frame.out[0], out, "special_erf", "out");
-  tensor_status status = lt_invoke(&frame, "special_erf");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erf", "self");
+  LT_OUTPUT(frame.out[0], out, "special.erf", "out");
+  tensor_status status = lt_invoke(&frame, "special.erf");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_erfc", "out");
+  LT_RESULT(out, "special.erfc", "out");
   lt_value a[1];
   lt_frame frame = {.op = 315, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfc", "self");
-  tensor_status status = lt_invoke(&frame, "special_erfc");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfc", "self");
+  tensor_status status = lt_invoke(&frame, "special.erfc");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2108,18 +2108,18 @@ TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **ou
 TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 315, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfc", "self");
-  LT_OUTPUT(frame.out[0], out, "special_erfc", "out");
-  tensor_status status = lt_invoke(&frame, "special_erfc");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfc", "self");
+  LT_OUTPUT(frame.out[0], out, "special.erfc", "out");
+  tensor_status status = lt_invoke(&frame, "special.erfc");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_erfinv(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_erfinv", "out");
+  LT_RESULT(out, "special.erfinv", "out");
   lt_value a[1];
   lt_frame frame = {.op = 316, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfinv", "self");
-  tensor_status status = lt_invoke(&frame, "special_erfinv");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfinv", "self");
+  tensor_status status = lt_invoke(&frame, "special.erfinv");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2129,18 +2129,18 @@ TENSOR_API tensor_status tensor_special_erfinv(const tensor_t *self, tensor_t **
 TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 316, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfinv", "self");
-  LT_OUTPUT(frame.out[0], out, "special_erfinv", "out");
-  tensor_status status = lt_invoke(&frame, "special_erfinv");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfinv", "self");
+  LT_OUTPUT(frame.out[0], out, "special.erfinv", "out");
+  tensor_status status = lt_invoke(&frame, "special.erfinv");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_gammaln(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_gammaln", "out");
+  LT_RESULT(out, "special.gammaln", "out");
   lt_value a[1];
   lt_frame frame = {.op = 317, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaln", "self");
-  tensor_status status = lt_invoke(&frame, "special_gammaln");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammaln", "self");
+  tensor_status status = lt_invoke(&frame, "special.gammaln");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2150,18 +2150,18 @@ TENSOR_API tensor_status tensor_special_gammaln(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 317, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaln", "self");
-  LT_OUTPUT(frame.out[0], out, "special_gammaln", "out");
-  tensor_status status = lt_invoke(&frame, "special_gammaln");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammaln", "self");
+  LT_OUTPUT(frame.out[0], out, "special.gammaln", "out");
+  tensor_status status = lt_invoke(&frame, "special.gammaln");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_digamma(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_digamma", "out");
+  LT_RESULT(out, "special.digamma", "out");
   lt_value a[1];
   lt_frame frame = {.op = 318, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_digamma", "self");
-  tensor_status status = lt_invoke(&frame, "special_digamma");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.digamma", "self");
+  tensor_status status = lt_invoke(&frame, "special.digamma");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2171,18 +2171,18 @@ TENSOR_API tensor_status tensor_special_digamma(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 318, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_digamma", "self");
-  LT_OUTPUT(frame.out[0], out, "special_digamma", "out");
-  tensor_status status = lt_invoke(&frame, "special_digamma");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.digamma", "self");
+  LT_OUTPUT(frame.out[0], out, "special.digamma", "out");
+  tensor_status status = lt_invoke(&frame, "special.digamma");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_psi", "out");
+  LT_RESULT(out, "special.psi", "out");
   lt_value a[1];
   lt_frame frame = {.op = 319, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_psi", "self");
-  tensor_status status = lt_invoke(&frame, "special_psi");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.psi", "self");
+  tensor_status status = lt_invoke(&frame, "special.psi");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2192,18 +2192,18 @@ TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out
 TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 319, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_psi", "self");
-  LT_OUTPUT(frame.out[0], out, "special_psi", "out");
-  tensor_status status = lt_invoke(&frame, "special_psi");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.psi", "self");
+  LT_OUTPUT(frame.out[0], out, "special.psi", "out");
+  tensor_status status = lt_invoke(&frame, "special.psi");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_i0", "out");
+  LT_RESULT(out, "special.i0", "out");
   lt_value a[1];
   lt_frame frame = {.op = 320, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_i0", "self");
-  tensor_status status = lt_invoke(&frame, "special_i0");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.i0", "self");
+  tensor_status status = lt_invoke(&frame, "special.i0");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2213,18 +2213,18 @@ TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out)
 TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 320, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_i0", "self");
-  LT_OUTPUT(frame.out[0], out, "special_i0", "out");
-  tensor_status status = lt_invoke(&frame, "special_i0");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.i0", "self");
+  LT_OUTPUT(frame.out[0], out, "special.i0", "out");
+  tensor_status status = lt_invoke(&frame, "special.i0");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_sinc(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_sinc", "out");
+  LT_RESULT(out, "special.sinc", "out");
   lt_value a[1];
   lt_frame frame = {.op = 321, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_sinc", "self");
-  tensor_status status = lt_invoke(&frame, "special_sinc");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.sinc", "self");
+  tensor_status status = lt_invoke(&frame, "special.sinc");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2234,19 +2234,19 @@ TENSOR_API tensor_status tensor_special_sinc(const tensor_t *self, tensor_t **ou
 TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 321, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_sinc", "self");
-  LT_OUTPUT(frame.out[0], out, "special_sinc", "out");
-  tensor_status status = lt_invoke(&frame, "special_sinc");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.sinc", "self");
+  LT_OUTPUT(frame.out[0], out, "special.sinc", "out");
+  tensor_status status = lt_invoke(&frame, "special.sinc");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
-  LT_RESULT(out, "special_round", "out");
+  LT_RESULT(out, "special.round", "out");
   lt_value a[2];
   lt_frame frame = {.op = 322, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_round", "self");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.round", "self");
   a[1].i = decimals;
-  tensor_status status = lt_invoke(&frame, "special_round");
+  tensor_status status = lt_invoke(&frame, "special.round");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2256,20 +2256,20 @@ TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t deci
 TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t decimals, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 322, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_round", "self");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.round", "self");
   a[1].i = decimals;
-  LT_OUTPUT(frame.out[0], out, "special_round", "out");
-  tensor_status status = lt_invoke(&frame, "special_round");
+  LT_OUTPUT(frame.out[0], out, "special.round", "out");
+  tensor_status status = lt_invoke(&frame, "special.round");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double *eps, tensor_t **out) {
-  LT_RESULT(out, "special_logit", "out");
+  LT_RESULT(out, "special.logit", "out");
   lt_value a[2];
   lt_frame frame = {.op = 323, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_logit", "self");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.logit", "self");
   a[1].pointer = (void *)eps;
-  tensor_status status = lt_invoke(&frame, "special_logit");
+  tensor_status status = lt_invoke(&frame, "special.logit");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2279,20 +2279,20 @@ TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double
 TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const double *eps, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 323, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_logit", "self");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.logit", "self");
   a[1].pointer = (void *)eps;
-  LT_OUTPUT(frame.out[0], out, "special_logit", "out");
-  tensor_status status = lt_invoke(&frame, "special_logit");
+  LT_OUTPUT(frame.out[0], out, "special.logit", "out");
+  tensor_status status = lt_invoke(&frame, "special.logit");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_polygamma", "out");
+  LT_RESULT(out, "special.polygamma", "out");
   lt_value a[2];
   lt_frame frame = {.op = 324, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
-  LT_REQUIRED(a[1], self, LT_TENSOR, "special_polygamma", "self");
-  tensor_status status = lt_invoke(&frame, "special_polygamma");
+  LT_REQUIRED(a[1], self, LT_TENSOR, "special.polygamma", "self");
+  tensor_status status = lt_invoke(&frame, "special.polygamma");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2303,19 +2303,19 @@ TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t 
   lt_value a[2];
   lt_frame frame = {.op = 324, .mode = LT_OUT, .args = a};
   a[0].i = n;
-  LT_REQUIRED(a[1], self, LT_TENSOR, "special_polygamma", "self");
-  LT_OUTPUT(frame.out[0], out, "special_polygamma", "out");
-  tensor_status status = lt_invoke(&frame, "special_polygamma");
+  LT_REQUIRED(a[1], self, LT_TENSOR, "special.polygamma", "self");
+  LT_OUTPUT(frame.out[0], out, "special.polygamma", "out");
+  tensor_status status = lt_invoke(&frame, "special.polygamma");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64_t p, tensor_t **out) {
-  LT_RESULT(out, "special_multigammaln", "out");
+  LT_RESULT(out, "special.multigammaln", "out");
   lt_value a[2];
   lt_frame frame = {.op = 325, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_multigammaln", "self");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.multigammaln", "self");
   a[1].i = p;
-  tensor_status status = lt_invoke(&frame, "special_multigammaln");
+  tensor_status status = lt_invoke(&frame, "special.multigammaln");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2325,20 +2325,20 @@ TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64
 TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, int64_t p, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 325, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_multigammaln", "self");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.multigammaln", "self");
   a[1].i = p;
-  LT_OUTPUT(frame.out[0], out, "special_multigammaln", "out");
-  tensor_status status = lt_invoke(&frame, "special_multigammaln");
+  LT_OUTPUT(frame.out[0], out, "special.multigammaln", "out");
+  tensor_status status = lt_invoke(&frame, "special.multigammaln");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_gammainc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "special_gammainc", "out");
+  LT_RESULT(out, "special.gammainc", "out");
   lt_value a[2];
   lt_frame frame = {.op = 326, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammainc", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammainc", "other");
-  tensor_status status = lt_invoke(&frame, "special_gammainc");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammainc", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.gammainc", "other");
+  tensor_status status = lt_invoke(&frame, "special.gammainc");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2348,20 +2348,20 @@ TENSOR_API tensor_status tensor_special_gammainc(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 326, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammainc", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammainc", "other");
-  LT_OUTPUT(frame.out[0], out, "special_gammainc", "out");
-  tensor_status status = lt_invoke(&frame, "special_gammainc");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammainc", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.gammainc", "other");
+  LT_OUTPUT(frame.out[0], out, "special.gammainc", "out");
+  tensor_status status = lt_invoke(&frame, "special.gammainc");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "special_gammaincc", "out");
+  LT_RESULT(out, "special.gammaincc", "out");
   lt_value a[2];
   lt_frame frame = {.op = 327, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaincc", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammaincc", "other");
-  tensor_status status = lt_invoke(&frame, "special_gammaincc");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammaincc", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.gammaincc", "other");
+  tensor_status status = lt_invoke(&frame, "special.gammaincc");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2371,20 +2371,20 @@ TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const te
 TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 327, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaincc", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammaincc", "other");
-  LT_OUTPUT(frame.out[0], out, "special_gammaincc", "out");
-  tensor_status status = lt_invoke(&frame, "special_gammaincc");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammaincc", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.gammaincc", "other");
+  LT_OUTPUT(frame.out[0], out, "special.gammaincc", "out");
+  tensor_status status = lt_invoke(&frame, "special.gammaincc");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "special_xlogy", "out");
+  LT_RESULT(out, "special.xlogy", "out");
   lt_value a[2];
   lt_frame frame = {.op = 328, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlogy", "other");
-  tensor_status status = lt_invoke(&frame, "special_xlogy");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlogy", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.xlogy", "other");
+  tensor_status status = lt_invoke(&frame, "special.xlogy");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2392,13 +2392,13 @@ TENSOR_API tensor_status tensor_special_xlogy(const tensor_t *self, const tensor
 }
 
 TENSOR_API tensor_status tensor_special_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "special_xlogy", "out");
+  LT_RESULT(out, "special.xlogy", "out");
   lt_value a[2];
   lt_frame frame = {.op = 328, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
-  LT_SCALAR(other, LT_MUST, "special_xlogy", "other"); a[1].scalar = other;
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlogy", "self");
+  LT_SCALAR(other, LT_MUST, "special.xlogy", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "special_xlogy");
+  tensor_status status = lt_invoke(&frame, "special.xlogy");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2408,31 +2408,31 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar(const tensor_t *self, tenso
 TENSOR_API tensor_status tensor_special_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 328, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlogy", "other");
-  LT_OUTPUT(frame.out[0], out, "special_xlogy", "out");
-  tensor_status status = lt_invoke(&frame, "special_xlogy");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlogy", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.xlogy", "other");
+  LT_OUTPUT(frame.out[0], out, "special.xlogy", "out");
+  tensor_status status = lt_invoke(&frame, "special.xlogy");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 328, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
-  LT_SCALAR(other, LT_MUST, "special_xlogy", "other"); a[1].scalar = other;
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlogy", "self");
+  LT_SCALAR(other, LT_MUST, "special.xlogy", "other"); a[1].scalar = other;
   frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "special_xlogy", "out");
-  tensor_status status = lt_invoke(&frame, "special_xlogy");
+  LT_OUTPUT(frame.out[0], out, "special.xlogy", "out");
+  tensor_status status = lt_invoke(&frame, "special.xlogy");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "special_xlog1py", "out");
+  LT_RESULT(out, "special.xlog1py", "out");
   lt_value a[2];
   lt_frame frame = {.op = 329, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlog1py", "other");
-  tensor_status status = lt_invoke(&frame, "special_xlog1py");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlog1py", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.xlog1py", "other");
+  tensor_status status = lt_invoke(&frame, "special.xlog1py");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2440,13 +2440,13 @@ TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tens
 }
 
 TENSOR_API tensor_status tensor_special_xlog1py_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "special_xlog1py", "out");
+  LT_RESULT(out, "special.xlog1py", "out");
   lt_value a[2];
   lt_frame frame = {.op = 329, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
-  LT_SCALAR(other, LT_MUST, "special_xlog1py", "other"); a[1].scalar = other;
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlog1py", "self");
+  LT_SCALAR(other, LT_MUST, "special.xlog1py", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "special_xlog1py");
+  tensor_status status = lt_invoke(&frame, "special.xlog1py");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2456,31 +2456,31 @@ TENSOR_API tensor_status tensor_special_xlog1py_scalar(const tensor_t *self, ten
 TENSOR_API tensor_status tensor_special_xlog1py_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 329, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlog1py", "other");
-  LT_OUTPUT(frame.out[0], out, "special_xlog1py", "out");
-  tensor_status status = lt_invoke(&frame, "special_xlog1py");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlog1py", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.xlog1py", "other");
+  LT_OUTPUT(frame.out[0], out, "special.xlog1py", "out");
+  tensor_status status = lt_invoke(&frame, "special.xlog1py");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 329, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
-  LT_SCALAR(other, LT_MUST, "special_xlog1py", "other"); a[1].scalar = other;
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlog1py", "self");
+  LT_SCALAR(other, LT_MUST, "special.xlog1py", "other"); a[1].scalar = other;
   frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "special_xlog1py", "out");
-  tensor_status status = lt_invoke(&frame, "special_xlog1py");
+  LT_OUTPUT(frame.out[0], out, "special.xlog1py", "out");
+  tensor_status status = lt_invoke(&frame, "special.xlog1py");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "special_zeta", "out");
+  LT_RESULT(out, "special.zeta", "out");
   lt_value a[2];
   lt_frame frame = {.op = 330, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_zeta", "other");
-  tensor_status status = lt_invoke(&frame, "special_zeta");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.zeta", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.zeta", "other");
+  tensor_status status = lt_invoke(&frame, "special.zeta");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2488,13 +2488,13 @@ TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_
 }
 
 TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "special_zeta", "out");
+  LT_RESULT(out, "special.zeta", "out");
   lt_value a[2];
   lt_frame frame = {.op = 330, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
-  LT_SCALAR(other, LT_MUST, "special_zeta", "other"); a[1].scalar = other;
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.zeta", "self");
+  LT_SCALAR(other, LT_MUST, "special.zeta", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "special_zeta");
+  tensor_status status = lt_invoke(&frame, "special.zeta");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2504,21 +2504,21 @@ TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor
 TENSOR_API tensor_status tensor_special_zeta_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 330, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_zeta", "other");
-  LT_OUTPUT(frame.out[0], out, "special_zeta", "out");
-  tensor_status status = lt_invoke(&frame, "special_zeta");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.zeta", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.zeta", "other");
+  LT_OUTPUT(frame.out[0], out, "special.zeta", "out");
+  tensor_status status = lt_invoke(&frame, "special.zeta");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 330, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
-  LT_SCALAR(other, LT_MUST, "special_zeta", "other"); a[1].scalar = other;
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.zeta", "self");
+  LT_SCALAR(other, LT_MUST, "special.zeta", "other"); a[1].scalar = other;
   frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "special_zeta", "out");
-  tensor_status status = lt_invoke(&frame, "special_zeta");
+  LT_OUTPUT(frame.out[0], out, "special.zeta", "out");
+  tensor_status status = lt_invoke(&frame, "special.zeta");
   return status;
 }
 
