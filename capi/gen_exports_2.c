@@ -1525,45 +1525,10 @@ TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
-  LT_RESULT(out, "clamp", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 316, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
-  LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
-  LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
-  tensor_status status = lt_invoke(&frame, "clamp");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
-  lt_value a[3];
-  lt_frame frame = {.op = 316, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
-  LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
-  LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
-  tensor_status status = lt_invoke(&frame, "clamp");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 316, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
-  LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
-  LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
-  LT_OUTPUT(frame.out[0], out, "clamp", "out");
-  tensor_status status = lt_invoke(&frame, "clamp");
-  return status;
-}
-
 TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp.tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 317, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 316, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -1576,7 +1541,7 @@ TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_
 
 TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 317, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 316, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -1586,7 +1551,7 @@ TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *mi
 
 TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 317, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 316, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -1595,45 +1560,45 @@ TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const ten
   return status;
 }
 
-TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
-  LT_RESULT(out, "clip", "out");
+TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
+  LT_RESULT(out, "clamp", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 318, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
-  LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
-  LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
-  tensor_status status = lt_invoke(&frame, "clip");
+  lt_frame frame = {.op = 317, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
+  LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
+  LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
+  tensor_status status = lt_invoke(&frame, "clamp");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
+TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
   lt_value a[3];
-  lt_frame frame = {.op = 318, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
-  LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
-  LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
-  tensor_status status = lt_invoke(&frame, "clip");
+  lt_frame frame = {.op = 317, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
+  LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
+  LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
+  tensor_status status = lt_invoke(&frame, "clamp");
   return status;
 }
 
-TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
+TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 318, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
-  LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
-  LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
-  LT_OUTPUT(frame.out[0], out, "clip", "out");
-  tensor_status status = lt_invoke(&frame, "clip");
+  lt_frame frame = {.op = 317, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
+  LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
+  LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
+  LT_OUTPUT(frame.out[0], out, "clamp", "out");
+  tensor_status status = lt_invoke(&frame, "clamp");
   return status;
 }
 
 TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clip.tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 319, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 318, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
@@ -1646,7 +1611,7 @@ TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 319, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 318, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
@@ -1656,12 +1621,47 @@ TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min
 
 TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 319, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 318, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
   LT_OUTPUT(frame.out[0], out, "clip.tensor", "out");
   tensor_status status = lt_invoke(&frame, "clip.tensor");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
+  LT_RESULT(out, "clip", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 319, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
+  LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
+  LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
+  tensor_status status = lt_invoke(&frame, "clip");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
+  lt_value a[3];
+  lt_frame frame = {.op = 319, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
+  LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
+  LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
+  tensor_status status = lt_invoke(&frame, "clip");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 319, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
+  LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
+  LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
+  LT_OUTPUT(frame.out[0], out, "clip", "out");
+  tensor_status status = lt_invoke(&frame, "clip");
   return status;
 }
 

@@ -459,11 +459,11 @@ TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out)
 }
 
 TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_expit", "out");
+  LT_RESULT(out, "special.expit", "out");
   lt_value a[1];
   lt_frame frame = {.op = 374, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_expit", "self");
-  tensor_status status = lt_invoke(&frame, "special_expit");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.expit", "self");
+  tensor_status status = lt_invoke(&frame, "special.expit");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -473,18 +473,18 @@ TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **o
 TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 374, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_expit", "self");
-  LT_OUTPUT(frame.out[0], out, "special_expit", "out");
-  tensor_status status = lt_invoke(&frame, "special_expit");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.expit", "self");
+  LT_OUTPUT(frame.out[0], out, "special.expit", "out");
+  tensor_status status = lt_invoke(&frame, "special.expit");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_exp2", "out");
+  LT_RESULT(out, "special.exp2", "out");
   lt_value a[1];
   lt_frame frame = {.op = 375, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_exp2", "self");
-  tensor_status status = lt_invoke(&frame, "special_exp2");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.exp2", "self");
+  tensor_status status = lt_invoke(&frame, "special.exp2");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -494,18 +494,18 @@ TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **ou
 TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 375, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_exp2", "self");
-  LT_OUTPUT(frame.out[0], out, "special_exp2", "out");
-  tensor_status status = lt_invoke(&frame, "special_exp2");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.exp2", "self");
+  LT_OUTPUT(frame.out[0], out, "special.exp2", "out");
+  tensor_status status = lt_invoke(&frame, "special.exp2");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_expm1(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_expm1", "out");
+  LT_RESULT(out, "special.expm1", "out");
   lt_value a[1];
   lt_frame frame = {.op = 376, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_expm1", "self");
-  tensor_status status = lt_invoke(&frame, "special_expm1");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.expm1", "self");
+  tensor_status status = lt_invoke(&frame, "special.expm1");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -515,18 +515,18 @@ TENSOR_API tensor_status tensor_special_expm1(const tensor_t *self, tensor_t **o
 TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 376, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_expm1", "self");
-  LT_OUTPUT(frame.out[0], out, "special_expm1", "out");
-  tensor_status status = lt_invoke(&frame, "special_expm1");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.expm1", "self");
+  LT_OUTPUT(frame.out[0], out, "special.expm1", "out");
+  tensor_status status = lt_invoke(&frame, "special.expm1");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_log1p(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_log1p", "out");
+  LT_RESULT(out, "special.log1p", "out");
   lt_value a[1];
   lt_frame frame = {.op = 377, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_log1p", "self");
-  tensor_status status = lt_invoke(&frame, "special_log1p");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.log1p", "self");
+  tensor_status status = lt_invoke(&frame, "special.log1p");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -536,18 +536,18 @@ TENSOR_API tensor_status tensor_special_log1p(const tensor_t *self, tensor_t **o
 TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 377, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_log1p", "self");
-  LT_OUTPUT(frame.out[0], out, "special_log1p", "out");
-  tensor_status status = lt_invoke(&frame, "special_log1p");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.log1p", "self");
+  LT_OUTPUT(frame.out[0], out, "special.log1p", "out");
+  tensor_status status = lt_invoke(&frame, "special.log1p");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_erf(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_erf", "out");
+  LT_RESULT(out, "special.erf", "out");
   lt_value a[1];
   lt_frame frame = {.op = 378, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erf", "self");
-  tensor_status status = lt_invoke(&frame, "special_erf");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erf", "self");
+  tensor_status status = lt_invoke(&frame, "special.erf");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -557,18 +557,18 @@ TENSOR_API tensor_status tensor_special_erf(const tensor_t *self, tensor_t **out
 TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 378, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erf", "self");
-  LT_OUTPUT(frame.out[0], out, "special_erf", "out");
-  tensor_status status = lt_invoke(&frame, "special_erf");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erf", "self");
+  LT_OUTPUT(frame.out[0], out, "special.erf", "out");
+  tensor_status status = lt_invoke(&frame, "special.erf");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_erfc", "out");
+  LT_RESULT(out, "special.erfc", "out");
   lt_value a[1];
   lt_frame frame = {.op = 379, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfc", "self");
-  tensor_status status = lt_invoke(&frame, "special_erfc");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfc", "self");
+  tensor_status status = lt_invoke(&frame, "special.erfc");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -578,18 +578,18 @@ TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **ou
 TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 379, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfc", "self");
-  LT_OUTPUT(frame.out[0], out, "special_erfc", "out");
-  tensor_status status = lt_invoke(&frame, "special_erfc");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfc", "self");
+  LT_OUTPUT(frame.out[0], out, "special.erfc", "out");
+  tensor_status status = lt_invoke(&frame, "special.erfc");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_erfinv(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_erfinv", "out");
+  LT_RESULT(out, "special.erfinv", "out");
   lt_value a[1];
   lt_frame frame = {.op = 380, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfinv", "self");
-  tensor_status status = lt_invoke(&frame, "special_erfinv");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfinv", "self");
+  tensor_status status = lt_invoke(&frame, "special.erfinv");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -599,18 +599,18 @@ TENSOR_API tensor_status tensor_special_erfinv(const tensor_t *self, tensor_t **
 TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 380, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_erfinv", "self");
-  LT_OUTPUT(frame.out[0], out, "special_erfinv", "out");
-  tensor_status status = lt_invoke(&frame, "special_erfinv");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfinv", "self");
+  LT_OUTPUT(frame.out[0], out, "special.erfinv", "out");
+  tensor_status status = lt_invoke(&frame, "special.erfinv");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_gammaln(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_gammaln", "out");
+  LT_RESULT(out, "special.gammaln", "out");
   lt_value a[1];
   lt_frame frame = {.op = 381, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaln", "self");
-  tensor_status status = lt_invoke(&frame, "special_gammaln");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammaln", "self");
+  tensor_status status = lt_invoke(&frame, "special.gammaln");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -620,18 +620,18 @@ TENSOR_API tensor_status tensor_special_gammaln(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 381, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaln", "self");
-  LT_OUTPUT(frame.out[0], out, "special_gammaln", "out");
-  tensor_status status = lt_invoke(&frame, "special_gammaln");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammaln", "self");
+  LT_OUTPUT(frame.out[0], out, "special.gammaln", "out");
+  tensor_status status = lt_invoke(&frame, "special.gammaln");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_digamma(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_digamma", "out");
+  LT_RESULT(out, "special.digamma", "out");
   lt_value a[1];
   lt_frame frame = {.op = 382, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_digamma", "self");
-  tensor_status status = lt_invoke(&frame, "special_digamma");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.digamma", "self");
+  tensor_status status = lt_invoke(&frame, "special.digamma");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -641,18 +641,18 @@ TENSOR_API tensor_status tensor_special_digamma(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 382, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_digamma", "self");
-  LT_OUTPUT(frame.out[0], out, "special_digamma", "out");
-  tensor_status status = lt_invoke(&frame, "special_digamma");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.digamma", "self");
+  LT_OUTPUT(frame.out[0], out, "special.digamma", "out");
+  tensor_status status = lt_invoke(&frame, "special.digamma");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_psi", "out");
+  LT_RESULT(out, "special.psi", "out");
   lt_value a[1];
   lt_frame frame = {.op = 383, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_psi", "self");
-  tensor_status status = lt_invoke(&frame, "special_psi");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.psi", "self");
+  tensor_status status = lt_invoke(&frame, "special.psi");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -662,18 +662,18 @@ TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out
 TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 383, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_psi", "self");
-  LT_OUTPUT(frame.out[0], out, "special_psi", "out");
-  tensor_status status = lt_invoke(&frame, "special_psi");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.psi", "self");
+  LT_OUTPUT(frame.out[0], out, "special.psi", "out");
+  tensor_status status = lt_invoke(&frame, "special.psi");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_i0", "out");
+  LT_RESULT(out, "special.i0", "out");
   lt_value a[1];
   lt_frame frame = {.op = 384, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_i0", "self");
-  tensor_status status = lt_invoke(&frame, "special_i0");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.i0", "self");
+  tensor_status status = lt_invoke(&frame, "special.i0");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -683,18 +683,18 @@ TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out)
 TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 384, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_i0", "self");
-  LT_OUTPUT(frame.out[0], out, "special_i0", "out");
-  tensor_status status = lt_invoke(&frame, "special_i0");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.i0", "self");
+  LT_OUTPUT(frame.out[0], out, "special.i0", "out");
+  tensor_status status = lt_invoke(&frame, "special.i0");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_sinc(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_sinc", "out");
+  LT_RESULT(out, "special.sinc", "out");
   lt_value a[1];
   lt_frame frame = {.op = 385, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_sinc", "self");
-  tensor_status status = lt_invoke(&frame, "special_sinc");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.sinc", "self");
+  tensor_status status = lt_invoke(&frame, "special.sinc");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -704,19 +704,19 @@ TENSOR_API tensor_status tensor_special_sinc(const tensor_t *self, tensor_t **ou
 TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 385, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_sinc", "self");
-  LT_OUTPUT(frame.out[0], out, "special_sinc", "out");
-  tensor_status status = lt_invoke(&frame, "special_sinc");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.sinc", "self");
+  LT_OUTPUT(frame.out[0], out, "special.sinc", "out");
+  tensor_status status = lt_invoke(&frame, "special.sinc");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
-  LT_RESULT(out, "special_round", "out");
+  LT_RESULT(out, "special.round", "out");
   lt_value a[2];
   lt_frame frame = {.op = 386, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_round", "self");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.round", "self");
   a[1].i = decimals;
-  tensor_status status = lt_invoke(&frame, "special_round");
+  tensor_status status = lt_invoke(&frame, "special.round");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -726,20 +726,20 @@ TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t deci
 TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t decimals, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 386, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_round", "self");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.round", "self");
   a[1].i = decimals;
-  LT_OUTPUT(frame.out[0], out, "special_round", "out");
-  tensor_status status = lt_invoke(&frame, "special_round");
+  LT_OUTPUT(frame.out[0], out, "special.round", "out");
+  tensor_status status = lt_invoke(&frame, "special.round");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double *eps, tensor_t **out) {
-  LT_RESULT(out, "special_logit", "out");
+  LT_RESULT(out, "special.logit", "out");
   lt_value a[2];
   lt_frame frame = {.op = 387, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_logit", "self");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.logit", "self");
   a[1].pointer = (void *)eps;
-  tensor_status status = lt_invoke(&frame, "special_logit");
+  tensor_status status = lt_invoke(&frame, "special.logit");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -749,20 +749,20 @@ TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double
 TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const double *eps, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 387, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_logit", "self");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.logit", "self");
   a[1].pointer = (void *)eps;
-  LT_OUTPUT(frame.out[0], out, "special_logit", "out");
-  tensor_status status = lt_invoke(&frame, "special_logit");
+  LT_OUTPUT(frame.out[0], out, "special.logit", "out");
+  tensor_status status = lt_invoke(&frame, "special.logit");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special_polygamma", "out");
+  LT_RESULT(out, "special.polygamma", "out");
   lt_value a[2];
   lt_frame frame = {.op = 388, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
-  LT_REQUIRED(a[1], self, LT_TENSOR, "special_polygamma", "self");
-  tensor_status status = lt_invoke(&frame, "special_polygamma");
+  LT_REQUIRED(a[1], self, LT_TENSOR, "special.polygamma", "self");
+  tensor_status status = lt_invoke(&frame, "special.polygamma");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -773,19 +773,19 @@ TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t 
   lt_value a[2];
   lt_frame frame = {.op = 388, .mode = LT_OUT, .args = a};
   a[0].i = n;
-  LT_REQUIRED(a[1], self, LT_TENSOR, "special_polygamma", "self");
-  LT_OUTPUT(frame.out[0], out, "special_polygamma", "out");
-  tensor_status status = lt_invoke(&frame, "special_polygamma");
+  LT_REQUIRED(a[1], self, LT_TENSOR, "special.polygamma", "self");
+  LT_OUTPUT(frame.out[0], out, "special.polygamma", "out");
+  tensor_status status = lt_invoke(&frame, "special.polygamma");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64_t p, tensor_t **out) {
-  LT_RESULT(out, "special_multigammaln", "out");
+  LT_RESULT(out, "special.multigammaln", "out");
   lt_value a[2];
   lt_frame frame = {.op = 389, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_multigammaln", "self");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.multigammaln", "self");
   a[1].i = p;
-  tensor_status status = lt_invoke(&frame, "special_multigammaln");
+  tensor_status status = lt_invoke(&frame, "special.multigammaln");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -795,20 +795,20 @@ TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64
 TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, int64_t p, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 389, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_multigammaln", "self");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.multigammaln", "self");
   a[1].i = p;
-  LT_OUTPUT(frame.out[0], out, "special_multigammaln", "out");
-  tensor_status status = lt_invoke(&frame, "special_multigammaln");
+  LT_OUTPUT(frame.out[0], out, "special.multigammaln", "out");
+  tensor_status status = lt_invoke(&frame, "special.multigammaln");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_gammainc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "special_gammainc", "out");
+  LT_RESULT(out, "special.gammainc", "out");
   lt_value a[2];
   lt_frame frame = {.op = 390, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammainc", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammainc", "other");
-  tensor_status status = lt_invoke(&frame, "special_gammainc");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammainc", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.gammainc", "other");
+  tensor_status status = lt_invoke(&frame, "special.gammainc");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -818,20 +818,20 @@ TENSOR_API tensor_status tensor_special_gammainc(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 390, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammainc", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammainc", "other");
-  LT_OUTPUT(frame.out[0], out, "special_gammainc", "out");
-  tensor_status status = lt_invoke(&frame, "special_gammainc");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammainc", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.gammainc", "other");
+  LT_OUTPUT(frame.out[0], out, "special.gammainc", "out");
+  tensor_status status = lt_invoke(&frame, "special.gammainc");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "special_gammaincc", "out");
+  LT_RESULT(out, "special.gammaincc", "out");
   lt_value a[2];
   lt_frame frame = {.op = 391, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaincc", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammaincc", "other");
-  tensor_status status = lt_invoke(&frame, "special_gammaincc");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammaincc", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.gammaincc", "other");
+  tensor_status status = lt_invoke(&frame, "special.gammaincc");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -841,20 +841,20 @@ TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const te
 TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 391, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_gammaincc", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_gammaincc", "other");
-  LT_OUTPUT(frame.out[0], out, "special_gammaincc", "out");
-  tensor_status status = lt_invoke(&frame, "special_gammaincc");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammaincc", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.gammaincc", "other");
+  LT_OUTPUT(frame.out[0], out, "special.gammaincc", "out");
+  tensor_status status = lt_invoke(&frame, "special.gammaincc");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "special_xlogy", "out");
+  LT_RESULT(out, "special.xlogy", "out");
   lt_value a[2];
   lt_frame frame = {.op = 392, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlogy", "other");
-  tensor_status status = lt_invoke(&frame, "special_xlogy");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlogy", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.xlogy", "other");
+  tensor_status status = lt_invoke(&frame, "special.xlogy");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -862,13 +862,13 @@ TENSOR_API tensor_status tensor_special_xlogy(const tensor_t *self, const tensor
 }
 
 TENSOR_API tensor_status tensor_special_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "special_xlogy", "out");
+  LT_RESULT(out, "special.xlogy", "out");
   lt_value a[2];
   lt_frame frame = {.op = 392, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
-  LT_SCALAR(other, LT_MUST, "special_xlogy", "other"); a[1].scalar = other;
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlogy", "self");
+  LT_SCALAR(other, LT_MUST, "special.xlogy", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "special_xlogy");
+  tensor_status status = lt_invoke(&frame, "special.xlogy");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -878,31 +878,31 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar(const tensor_t *self, tenso
 TENSOR_API tensor_status tensor_special_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 392, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlogy", "other");
-  LT_OUTPUT(frame.out[0], out, "special_xlogy", "out");
-  tensor_status status = lt_invoke(&frame, "special_xlogy");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlogy", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.xlogy", "other");
+  LT_OUTPUT(frame.out[0], out, "special.xlogy", "out");
+  tensor_status status = lt_invoke(&frame, "special.xlogy");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 392, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlogy", "self");
-  LT_SCALAR(other, LT_MUST, "special_xlogy", "other"); a[1].scalar = other;
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlogy", "self");
+  LT_SCALAR(other, LT_MUST, "special.xlogy", "other"); a[1].scalar = other;
   frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "special_xlogy", "out");
-  tensor_status status = lt_invoke(&frame, "special_xlogy");
+  LT_OUTPUT(frame.out[0], out, "special.xlogy", "out");
+  tensor_status status = lt_invoke(&frame, "special.xlogy");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "special_xlog1py", "out");
+  LT_RESULT(out, "special.xlog1py", "out");
   lt_value a[2];
   lt_frame frame = {.op = 393, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlog1py", "other");
-  tensor_status status = lt_invoke(&frame, "special_xlog1py");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlog1py", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.xlog1py", "other");
+  tensor_status status = lt_invoke(&frame, "special.xlog1py");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -910,13 +910,13 @@ TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tens
 }
 
 TENSOR_API tensor_status tensor_special_xlog1py_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "special_xlog1py", "out");
+  LT_RESULT(out, "special.xlog1py", "out");
   lt_value a[2];
   lt_frame frame = {.op = 393, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
-  LT_SCALAR(other, LT_MUST, "special_xlog1py", "other"); a[1].scalar = other;
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlog1py", "self");
+  LT_SCALAR(other, LT_MUST, "special.xlog1py", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "special_xlog1py");
+  tensor_status status = lt_invoke(&frame, "special.xlog1py");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -926,31 +926,31 @@ TENSOR_API tensor_status tensor_special_xlog1py_scalar(const tensor_t *self, ten
 TENSOR_API tensor_status tensor_special_xlog1py_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 393, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_xlog1py", "other");
-  LT_OUTPUT(frame.out[0], out, "special_xlog1py", "out");
-  tensor_status status = lt_invoke(&frame, "special_xlog1py");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlog1py", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.xlog1py", "other");
+  LT_OUTPUT(frame.out[0], out, "special.xlog1py", "out");
+  tensor_status status = lt_invoke(&frame, "special.xlog1py");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 393, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_xlog1py", "self");
-  LT_SCALAR(other, LT_MUST, "special_xlog1py", "other"); a[1].scalar = other;
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlog1py", "self");
+  LT_SCALAR(other, LT_MUST, "special.xlog1py", "other"); a[1].scalar = other;
   frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "special_xlog1py", "out");
-  tensor_status status = lt_invoke(&frame, "special_xlog1py");
+  LT_OUTPUT(frame.out[0], out, "special.xlog1py", "out");
+  tensor_status status = lt_invoke(&frame, "special.xlog1py");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "special_zeta", "out");
+  LT_RESULT(out, "special.zeta", "out");
   lt_value a[2];
   lt_frame frame = {.op = 394, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_zeta", "other");
-  tensor_status status = lt_invoke(&frame, "special_zeta");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.zeta", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.zeta", "other");
+  tensor_status status = lt_invoke(&frame, "special.zeta");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -958,13 +958,13 @@ TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_
 }
 
 TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "special_zeta", "out");
+  LT_RESULT(out, "special.zeta", "out");
   lt_value a[2];
   lt_frame frame = {.op = 394, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
-  LT_SCALAR(other, LT_MUST, "special_zeta", "other"); a[1].scalar = other;
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.zeta", "self");
+  LT_SCALAR(other, LT_MUST, "special.zeta", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "special_zeta");
+  tensor_status status = lt_invoke(&frame, "special.zeta");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -974,21 +974,21 @@ TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor
 TENSOR_API tensor_status tensor_special_zeta_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 394, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special_zeta", "other");
-  LT_OUTPUT(frame.out[0], out, "special_zeta", "out");
-  tensor_status status = lt_invoke(&frame, "special_zeta");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.zeta", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "special.zeta", "other");
+  LT_OUTPUT(frame.out[0], out, "special.zeta", "out");
+  tensor_status status = lt_invoke(&frame, "special.zeta");
   return status;
 }
 
 TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
   lt_frame frame = {.op = 394, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special_zeta", "self");
-  LT_SCALAR(other, LT_MUST, "special_zeta", "other"); a[1].scalar = other;
+  LT_REQUIRED(a[0], self, LT_TENSOR, "special.zeta", "self");
+  LT_SCALAR(other, LT_MUST, "special.zeta", "other"); a[1].scalar = other;
   frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "special_zeta", "out");
-  tensor_status status = lt_invoke(&frame, "special_zeta");
+  LT_OUTPUT(frame.out[0], out, "special.zeta", "out");
+  tensor_status status = lt_invoke(&frame, "special.zeta");
   return status;
 }
 

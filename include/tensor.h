@@ -1177,27 +1177,27 @@ TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_frac_(tensor_t *self);
 TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out);
 
+// `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+// give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out);
+TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max);
+TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out);
+
 // Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
 // give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out);
 TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor_scalar max);
 TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out);
 
-// As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-// give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out);
-TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max);
-TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out);
+// Another name of `clamp`.
+TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out);
+TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max);
+TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out);
 
 // Another name of `clamp`.
 TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out);
 TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_scalar max);
 TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out);
-
-// Another name of `clamp`.
-TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out);
-TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max);
-TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out);
 
 // Limits every element to at least `min`: `clamp` with one bound.
 TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *min, tensor_t **out);
