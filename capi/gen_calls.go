@@ -491,6 +491,71 @@ var calls = [...]func(frame) error{
 		return f.setTensors(err, r0)
 	}, // bitwise_right_shift
 	func(f frame) error {
+		r0, err := ops.Matmul(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // matmul
+	func(f frame) error {
+		r0, err := ops.Mm(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // mm
+	func(f frame) error {
+		r0, err := ops.Bmm(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // bmm
+	func(f frame) error {
+		r0, err := ops.Mv(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // mv
+	func(f frame) error {
+		r0, err := ops.Dot(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // dot
+	func(f frame) error {
+		r0, err := ops.Vdot(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // vdot
+	func(f frame) error {
+		r0, err := ops.Inner(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // inner
+	func(f frame) error {
+		r0, err := ops.Outer(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // outer
+	func(f frame) error {
+		r0, err := ops.Outer(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // ger
+	func(f frame) error {
+		r0, err := ops.Addmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	}, // addmm
+	func(f frame) error {
+		r0, err := ops.Baddbmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	}, // baddbmm
+	func(f frame) error {
+		r0, err := ops.Addbmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	}, // addbmm
+	func(f frame) error {
+		r0, err := ops.Addmv(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	}, // addmv
+	func(f frame) error {
+		r0, err := ops.Addr(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	}, // addr
+	func(f frame) error { r0, err := ops.Einsum(f.str(0), f.tensors(1)); return f.setTensors(err, r0) }, // einsum
+	func(f frame) error {
+		r0, err := ops.Tensordot(f.out(0), f.tensor(0), f.tensor(1), f.int(2))
+		return f.setTensors(err, r0)
+	}, // tensordot
+	func(f frame) error {
+		r0, err := ops.TensordotDims(f.out(0), f.tensor(0), f.tensor(1), f.ints(2), f.ints(3))
+		return f.setTensors(err, r0)
+	}, // tensordot.dims
+	func(f frame) error {
 		r0, err := ops.ToString(f.tensor(0), f.int(1), f.int(2), f.int(3), f.int(4), f.boolOptional(5))
 		return f.setStr(err, r0)
 	}, // to_string
@@ -719,6 +784,14 @@ var calls = [...]func(frame) error{
 		return f.setTensors(err, r0, r1)
 	}, // min.dim
 	func(f frame) error {
+		r0, err := ops.Maximum(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // max.other
+	func(f frame) error {
+		r0, err := ops.Minimum(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // min.other
+	func(f frame) error {
 		r0, r1, err := ops.Aminmax(f.out(0), f.out(1), f.tensor(0), f.intOptional(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	}, // aminmax
@@ -784,6 +857,202 @@ var calls = [...]func(frame) error{
 		r0, err := ops.Where(f.out(0), f.tensor(0), f.operand(1), f.operand(2))
 		return f.setTensors(err, r0)
 	}, // where
+	func(f frame) error {
+		r0, err := ops.Cumsum(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // cumsum
+	func(f frame) error {
+		r0, err := ops.Cumprod(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // cumprod
+	func(f frame) error {
+		r0, r1, err := ops.Cummax(f.out(0), f.out(1), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0, r1)
+	}, // cummax
+	func(f frame) error {
+		r0, r1, err := ops.Cummin(f.out(0), f.out(1), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0, r1)
+	}, // cummin
+	func(f frame) error {
+		r0, err := ops.Logcumsumexp(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // logcumsumexp
+	func(f frame) error {
+		r0, err := ops.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // logsumexp
+	func(f frame) error {
+		r0, err := ops.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // softmax
+	func(f frame) error {
+		r0, err := ops.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // log_softmax
+	func(f frame) error {
+		r0, r1, err := ops.Sort(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	}, // sort
+	func(f frame) error {
+		r0, r1, err := ops.SortStable(f.out(0), f.out(1), f.tensor(0), f.boolOptional(1), f.int(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	}, // sort.stable
+	func(f frame) error {
+		r0, err := ops.Argsort(f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // argsort
+	func(f frame) error {
+		r0, err := ops.ArgsortStable(f.tensor(0), f.bool(1), f.int(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // argsort.stable
+	func(f frame) error { r0, err := ops.Msort(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // msort
+	func(f frame) error {
+		r0, r1, err := ops.Topk(f.out(0), f.out(1), f.tensor(0), f.int(1), f.int(2), f.bool(3), f.bool(4))
+		return f.setTensors(err, r0, r1)
+	}, // topk
+	func(f frame) error { r0, err := ops.Median(f.tensor(0)); return f.setTensors(err, r0) }, // median
+	func(f frame) error {
+		r0, r1, err := ops.MedianDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	}, // median.dim
+	func(f frame) error { r0, err := ops.Nanmedian(f.tensor(0)); return f.setTensors(err, r0) }, // nanmedian
+	func(f frame) error {
+		r0, r1, err := ops.NanmedianDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	}, // nanmedian.dim
+	func(f frame) error {
+		r0, r1, err := ops.Kthvalue(f.out(0), f.out(1), f.tensor(0), f.int(1), f.int(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	}, // kthvalue
+	func(f frame) error {
+		r0, r1, err := ops.Mode(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	}, // mode
+	func(f frame) error {
+		r0, err := ops.Searchsorted(f.out(0), f.tensor(0), f.operand(1), f.bool(2), f.bool(3), f.strOptional(4), f.tensorOptional(5))
+		return f.setTensors(err, r0)
+	}, // searchsorted
+	func(f frame) error {
+		r0, err := ops.Bucketize(f.out(0), f.operand(0), f.tensor(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // bucketize
+	func(f frame) error { r0, err := ops.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // erf
+	func(f frame) error { r0, err := ops.Erfc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // erfc
+	func(f frame) error { r0, err := ops.Erfinv(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // erfinv
+	func(f frame) error { r0, err := ops.Lgamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // lgamma
+	func(f frame) error { r0, err := ops.Digamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // digamma
+	func(f frame) error { r0, err := ops.I0(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // i0
+	func(f frame) error { r0, err := ops.Sinc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // sinc
+	func(f frame) error {
+		r0, err := ops.Logit(f.out(0), f.tensor(0), f.floatOptional(1))
+		return f.setTensors(err, r0)
+	}, // logit
+	func(f frame) error {
+		r0, err := ops.Polygamma(f.out(0), f.int(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // polygamma
+	func(f frame) error {
+		r0, err := ops.Mvlgamma(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // mvlgamma
+	func(f frame) error {
+		r0, err := ops.Igamma(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // igamma
+	func(f frame) error {
+		r0, err := ops.Igammac(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // igammac
+	func(f frame) error {
+		r0, err := ops.Logaddexp(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // logaddexp
+	func(f frame) error {
+		r0, err := ops.Logaddexp2(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // logaddexp2
+	func(f frame) error {
+		r0, err := ops.Xlogy(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // xlogy
+	func(f frame) error {
+		r0, err := ops.Gcd(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // gcd
+	func(f frame) error {
+		r0, err := ops.Lcm(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // lcm
+	func(f frame) error {
+		r0, err := ops.Nextafter(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // nextafter
+	func(f frame) error {
+		r0, err := ops.Heaviside(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // heaviside
+	func(f frame) error {
+		r0, err := ops.Ldexp(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // ldexp
+	func(f frame) error {
+		r0, r1, err := ops.Frexp(f.out(0), f.out(1), f.tensor(0))
+		return f.setTensors(err, r0, r1)
+	}, // frexp
+	func(f frame) error {
+		r0, err := ops.NanToNum(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.floatOptional(3))
+		return f.setTensors(err, r0)
+	}, // nan_to_num
+	func(f frame) error { r0, err := ops.Deg2rad(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // deg2rad
+	func(f frame) error { r0, err := ops.Rad2deg(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // rad2deg
+	func(f frame) error { r0, err := ops.Sigmoid(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special_expit
+	func(f frame) error { r0, err := ops.Exp2(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special_exp2
+	func(f frame) error { r0, err := ops.Expm1(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // special_expm1
+	func(f frame) error { r0, err := ops.Log1p(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // special_log1p
+	func(f frame) error { r0, err := ops.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // special_erf
+	func(f frame) error { r0, err := ops.Erfc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special_erfc
+	func(f frame) error { r0, err := ops.Erfinv(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // special_erfinv
+	func(f frame) error { r0, err := ops.Lgamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // special_gammaln
+	func(f frame) error { r0, err := ops.Digamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special_digamma
+	func(f frame) error { r0, err := ops.Digamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special_psi
+	func(f frame) error { r0, err := ops.I0(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // special_i0
+	func(f frame) error { r0, err := ops.Sinc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special_sinc
+	func(f frame) error {
+		r0, err := ops.Round(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // special_round
+	func(f frame) error {
+		r0, err := ops.Logit(f.out(0), f.tensor(0), f.floatOptional(1))
+		return f.setTensors(err, r0)
+	}, // special_logit
+	func(f frame) error {
+		r0, err := ops.Polygamma(f.out(0), f.int(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // special_polygamma
+	func(f frame) error {
+		r0, err := ops.Mvlgamma(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // special_multigammaln
+	func(f frame) error {
+		r0, err := ops.Igamma(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // special_gammainc
+	func(f frame) error {
+		r0, err := ops.Igammac(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // special_gammaincc
+	func(f frame) error {
+		r0, err := ops.Xlogy(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special_xlogy
+	func(f frame) error {
+		r0, err := ops.SpecialXlog1py(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special_xlog1py
+	func(f frame) error {
+		r0, err := ops.SpecialZeta(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special_zeta
 	func(f frame) error {
 		r0, err := ops.FromData(f.pointer(0), f.ints(1), f.dtype(2))
 		return f.setTensors(err, r0)

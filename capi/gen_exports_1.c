@@ -1765,10 +1765,487 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_out(const tensor_t *s
   return status;
 }
 
+TENSOR_API tensor_status tensor_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "matmul", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 173, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "matmul", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "matmul", "other");
+  tensor_status status = lt_invoke(&frame, "matmul");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_matmul_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 173, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "matmul", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "matmul", "other");
+  LT_OUTPUT(frame.out[0], out, "matmul", "out");
+  tensor_status status = lt_invoke(&frame, "matmul");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
+  LT_RESULT(out, "mm", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 174, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mm", "self");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "mm", "mat2");
+  tensor_status status = lt_invoke(&frame, "mm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 174, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mm", "self");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "mm", "mat2");
+  LT_OUTPUT(frame.out[0], out, "mm", "out");
+  tensor_status status = lt_invoke(&frame, "mm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
+  LT_RESULT(out, "bmm", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 175, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bmm", "self");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "bmm", "mat2");
+  tensor_status status = lt_invoke(&frame, "bmm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_bmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 175, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "bmm", "self");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "bmm", "mat2");
+  LT_OUTPUT(frame.out[0], out, "bmm", "out");
+  tensor_status status = lt_invoke(&frame, "bmm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mv(const tensor_t *self, const tensor_t *vec, tensor_t **out) {
+  LT_RESULT(out, "mv", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 176, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mv", "self");
+  LT_REQUIRED(a[1], vec, LT_TENSOR, "mv", "vec");
+  tensor_status status = lt_invoke(&frame, "mv");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mv_out(const tensor_t *self, const tensor_t *vec, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 176, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mv", "self");
+  LT_REQUIRED(a[1], vec, LT_TENSOR, "mv", "vec");
+  LT_OUTPUT(frame.out[0], out, "mv", "out");
+  tensor_status status = lt_invoke(&frame, "mv");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_dot(const tensor_t *self, const tensor_t *tensor, tensor_t **out) {
+  LT_RESULT(out, "dot", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 177, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "dot", "self");
+  LT_REQUIRED(a[1], tensor, LT_TENSOR, "dot", "tensor");
+  tensor_status status = lt_invoke(&frame, "dot");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_dot_out(const tensor_t *self, const tensor_t *tensor, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 177, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "dot", "self");
+  LT_REQUIRED(a[1], tensor, LT_TENSOR, "dot", "tensor");
+  LT_OUTPUT(frame.out[0], out, "dot", "out");
+  tensor_status status = lt_invoke(&frame, "dot");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_vdot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "vdot", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 178, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "vdot", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "vdot", "other");
+  tensor_status status = lt_invoke(&frame, "vdot");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_vdot_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 178, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "vdot", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "vdot", "other");
+  LT_OUTPUT(frame.out[0], out, "vdot", "out");
+  tensor_status status = lt_invoke(&frame, "vdot");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_inner(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "inner", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 179, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "inner", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "inner", "other");
+  tensor_status status = lt_invoke(&frame, "inner");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_inner_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 179, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "inner", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "inner", "other");
+  LT_OUTPUT(frame.out[0], out, "inner", "out");
+  tensor_status status = lt_invoke(&frame, "inner");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_outer(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
+  LT_RESULT(out, "outer", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 180, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "outer", "self");
+  LT_REQUIRED(a[1], vec2, LT_TENSOR, "outer", "vec2");
+  tensor_status status = lt_invoke(&frame, "outer");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_outer_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 180, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "outer", "self");
+  LT_REQUIRED(a[1], vec2, LT_TENSOR, "outer", "vec2");
+  LT_OUTPUT(frame.out[0], out, "outer", "out");
+  tensor_status status = lt_invoke(&frame, "outer");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
+  LT_RESULT(out, "ger", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 181, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ger", "self");
+  LT_REQUIRED(a[1], vec2, LT_TENSOR, "ger", "vec2");
+  tensor_status status = lt_invoke(&frame, "ger");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 181, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ger", "self");
+  LT_REQUIRED(a[1], vec2, LT_TENSOR, "ger", "vec2");
+  LT_OUTPUT(frame.out[0], out, "ger", "out");
+  tensor_status status = lt_invoke(&frame, "ger");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "addmm", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 182, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
+  LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
+  LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
+  LT_SCALAR(beta, LT_MUST, "addmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addmm", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "addmm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addmm_(tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha) {
+  lt_value a[5];
+  lt_frame frame = {.op = 182, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
+  LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
+  LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
+  LT_SCALAR(beta, LT_MUST, "addmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addmm", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "addmm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 182, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
+  LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
+  LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
+  LT_SCALAR(beta, LT_MUST, "addmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addmm", "alpha"); a[4].scalar = alpha;
+  LT_OUTPUT(frame.out[0], out, "addmm", "out");
+  tensor_status status = lt_invoke(&frame, "addmm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_baddbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "baddbmm", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 183, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
+  LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
+  LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
+  LT_SCALAR(beta, LT_MUST, "baddbmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "baddbmm", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "baddbmm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_baddbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha) {
+  lt_value a[5];
+  lt_frame frame = {.op = 183, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
+  LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
+  LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
+  LT_SCALAR(beta, LT_MUST, "baddbmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "baddbmm", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "baddbmm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 183, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
+  LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
+  LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
+  LT_SCALAR(beta, LT_MUST, "baddbmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "baddbmm", "alpha"); a[4].scalar = alpha;
+  LT_OUTPUT(frame.out[0], out, "baddbmm", "out");
+  tensor_status status = lt_invoke(&frame, "baddbmm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "addbmm", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 184, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
+  LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
+  LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
+  LT_SCALAR(beta, LT_MUST, "addbmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addbmm", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "addbmm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha) {
+  lt_value a[5];
+  lt_frame frame = {.op = 184, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
+  LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
+  LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
+  LT_SCALAR(beta, LT_MUST, "addbmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addbmm", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "addbmm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 184, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
+  LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
+  LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
+  LT_SCALAR(beta, LT_MUST, "addbmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addbmm", "alpha"); a[4].scalar = alpha;
+  LT_OUTPUT(frame.out[0], out, "addbmm", "out");
+  tensor_status status = lt_invoke(&frame, "addbmm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addmv(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "addmv", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 185, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
+  LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
+  LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
+  LT_SCALAR(beta, LT_MUST, "addmv", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addmv", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "addmv");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addmv_(tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha) {
+  lt_value a[5];
+  lt_frame frame = {.op = 185, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
+  LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
+  LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
+  LT_SCALAR(beta, LT_MUST, "addmv", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addmv", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "addmv");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 185, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
+  LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
+  LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
+  LT_SCALAR(beta, LT_MUST, "addmv", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addmv", "alpha"); a[4].scalar = alpha;
+  LT_OUTPUT(frame.out[0], out, "addmv", "out");
+  tensor_status status = lt_invoke(&frame, "addmv");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addr(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "addr", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 186, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
+  LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
+  LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
+  LT_SCALAR(beta, LT_MUST, "addr", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addr", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "addr");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addr_(tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha) {
+  lt_value a[5];
+  lt_frame frame = {.op = 186, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
+  LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
+  LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
+  LT_SCALAR(beta, LT_MUST, "addr", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addr", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "addr");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 186, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
+  LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
+  LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
+  LT_SCALAR(beta, LT_MUST, "addr", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "addr", "alpha"); a[4].scalar = alpha;
+  LT_OUTPUT(frame.out[0], out, "addr", "out");
+  tensor_status status = lt_invoke(&frame, "addr");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
+  LT_RESULT(out, "einsum", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 187, .mode = LT_FUNCTION, .args = a};
+  LT_TEXT(equation, "einsum", "equation"); a[0].text = equation;
+  LT_LIST(tensors, tensors_len, false, "einsum", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
+  tensor_status status = lt_invoke(&frame, "einsum");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_tensordot(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t **out) {
+  LT_RESULT(out, "tensordot", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 188, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot", "other");
+  a[2].i = dims;
+  tensor_status status = lt_invoke(&frame, "tensordot");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 188, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot", "other");
+  a[2].i = dims;
+  LT_OUTPUT(frame.out[0], out, "tensordot", "out");
+  tensor_status status = lt_invoke(&frame, "tensordot");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t **out) {
+  LT_RESULT(out, "tensordot.dims", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 189, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot.dims", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot.dims", "other");
+  LT_SPAN(dims_self, dims_self_len, "tensordot.dims", "dims_self"); a[2].list.data = dims_self, a[2].list.length = dims_self_len;
+  LT_SPAN(dims_other, dims_other_len, "tensordot.dims", "dims_other"); a[3].list.data = dims_other, a[3].list.length = dims_other_len;
+  tensor_status status = lt_invoke(&frame, "tensordot.dims");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 189, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot.dims", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot.dims", "other");
+  LT_SPAN(dims_self, dims_self_len, "tensordot.dims", "dims_self"); a[2].list.data = dims_self, a[2].list.length = dims_self_len;
+  LT_SPAN(dims_other, dims_other_len, "tensordot.dims", "dims_other"); a[3].list.data = dims_other, a[3].list.length = dims_other_len;
+  LT_OUTPUT(frame.out[0], out, "tensordot.dims", "out");
+  tensor_status status = lt_invoke(&frame, "tensordot.dims");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
   LT_RESULT(out, "to_string", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 173, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 190, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to_string", "self");
   a[1].i = precision;
   a[2].i = threshold;
@@ -1785,7 +2262,7 @@ TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precisio
 TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "scalar_operand", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 174, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 191, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(value, LT_MUST, "scalar_operand", "value"); a[0].scalar = value;
   tensor_status status = lt_invoke(&frame, "scalar_operand");
   if (status == TENSOR_OK) {
@@ -1797,7 +2274,7 @@ TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **o
 TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 175, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 192, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_REQUIRED(a[1], tensor2, LT_TENSOR, "result_type", "tensor2");
   tensor_status status = lt_invoke(&frame, "result_type");
@@ -1810,7 +2287,7 @@ TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tenso
 TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tensor_scalar tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 175, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 192, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_SCALAR(tensor2, LT_MUST, "result_type", "tensor2"); a[1].scalar = tensor2;
   frame.number = 2;
@@ -1824,7 +2301,7 @@ TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tens
 TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype type2, tensor_dtype *out) {
   LT_RESULT(out, "promote_types", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 176, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 193, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(type1, -1, 13, "promote_types", "type1"); a[0].i = type1;
   LT_ENUM(type2, -1, 13, "promote_types", "type2"); a[1].i = type2;
   tensor_status status = lt_invoke(&frame, "promote_types");
@@ -1837,7 +2314,7 @@ TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype t
 TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bool *out) {
   LT_RESULT(out, "can_cast", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 177, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 194, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(from_, -1, 13, "can_cast", "from_"); a[0].i = from_;
   LT_ENUM(to, -1, 13, "can_cast", "to"); a[1].i = to;
   tensor_status status = lt_invoke(&frame, "can_cast");
@@ -1849,7 +2326,7 @@ TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bo
 
 TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
   lt_value a[1];
-  lt_frame frame = {.op = 178, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 195, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(d, -1, 13, "set_default_dtype", "d"); a[0].i = d;
   tensor_status status = lt_invoke(&frame, "set_default_dtype");
   return status;
@@ -1858,7 +2335,7 @@ TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
 TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
   LT_RESULT(out, "get_default_dtype", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 179, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 196, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_dtype");
   if (status == TENSOR_OK) {
     *out = (tensor_dtype)frame.results[0].i;
@@ -1868,7 +2345,7 @@ TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
 
 TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
   lt_value a[1];
-  lt_frame frame = {.op = 180, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 197, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 2, "set_default_device", "device"); a[0].device = device;
   tensor_status status = lt_invoke(&frame, "set_default_device");
   return status;
@@ -1877,7 +2354,7 @@ TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
 TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
   LT_RESULT(out, "get_default_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 181, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 198, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_device");
   if (status == TENSOR_OK) {
     *out = frame.results[0].device;
@@ -1888,7 +2365,7 @@ TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out) {
   LT_RESULT(out, "parse_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 182, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 199, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(text, "parse_device", "text"); a[0].text = text;
   tensor_status status = lt_invoke(&frame, "parse_device");
   if (status == TENSOR_OK) {
@@ -1899,7 +2376,7 @@ TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *ou
 
 TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
   lt_value a[1];
-  lt_frame frame = {.op = 183, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 200, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   tensor_status status = lt_invoke(&frame, "set_num_threads");
   return status;
@@ -1908,7 +2385,7 @@ TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
 TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
   LT_RESULT(out, "get_num_threads", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 184, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_num_threads");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1919,7 +2396,7 @@ TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
 TENSOR_API tensor_status tensor_cpu_tier(char **out) {
   LT_RESULT(out, "cpu_tier", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 185, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 202, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "cpu_tier");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -1930,7 +2407,7 @@ TENSOR_API tensor_status tensor_cpu_tier(char **out) {
 TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "rand", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 186, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 203, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
@@ -1945,7 +2422,7 @@ TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 186, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 203, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
@@ -1959,7 +2436,7 @@ TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, 
 TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randn", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 187, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 204, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
@@ -1974,7 +2451,7 @@ TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 187, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 204, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
@@ -1988,7 +2465,7 @@ TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len,
 TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 188, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
   a[0].i = low;
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -2005,7 +2482,7 @@ TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t
 
 TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 188, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 205, .mode = LT_OUT, .args = a};
   a[0].i = low;
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -2021,7 +2498,7 @@ TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int
 TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randperm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 189, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
@@ -2036,7 +2513,7 @@ TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generato
 
 TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 189, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
@@ -2050,7 +2527,7 @@ TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *gene
 TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "rand_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 190, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 207, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rand_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand_like", "generator");
   LT_ENUM(dtype, -1, 13, "rand_like", "dtype"); a[2].i = dtype;
@@ -2067,7 +2544,7 @@ TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator
 TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randn_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 191, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 208, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randn_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn_like", "generator");
   LT_ENUM(dtype, -1, 13, "randn_like", "dtype"); a[2].i = dtype;
@@ -2084,7 +2561,7 @@ TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generato
 TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randint_like", "out");
   lt_value a[8];
-  lt_frame frame = {.op = 192, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like", "self");
   a[1].i = low;
   a[2].i = high;
@@ -2103,7 +2580,7 @@ TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, 
 TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "normal.tensors", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 193, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
@@ -2117,7 +2594,7 @@ TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tenso
 TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "normal.tensors", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 193, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
   frame.number = 2;
@@ -2131,7 +2608,7 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tens
 
 TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 193, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
@@ -2142,7 +2619,7 @@ TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const t
 
 TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 193, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
   frame.number = 2;
@@ -2155,7 +2632,7 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, 
 TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "normal.size", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 194, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
   a[0].f = mean;
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -2172,7 +2649,7 @@ TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64
 
 TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 194, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_OUT, .args = a};
   a[0].f = mean;
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -2188,7 +2665,7 @@ TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const i
 TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 195, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
   tensor_status status = lt_invoke(&frame, "bernoulli");
@@ -2200,7 +2677,7 @@ TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator
 
 TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 195, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
   LT_OUTPUT(frame.out[0], out, "bernoulli", "out");
@@ -2211,7 +2688,7 @@ TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_gener
 TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli.p", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 196, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli.p", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli.p", "generator");
@@ -2225,7 +2702,7 @@ TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tens
 TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "multinomial", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 197, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
   a[1].i = num_samples;
   a[2].i = replacement;
@@ -2239,7 +2716,7 @@ TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_sa
 
 TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 197, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
   a[1].i = num_samples;
   a[2].i = replacement;
@@ -2252,7 +2729,7 @@ TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t nu
 TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "poisson", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 198, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "poisson", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "poisson", "generator");
   tensor_status status = lt_invoke(&frame, "poisson");
@@ -2264,7 +2741,7 @@ TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t
 
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 199, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "uniform_", "self");
   a[1].f = from_;
   a[2].f = to;
@@ -2275,7 +2752,7 @@ TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to
 
 TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 200, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "normal_", "self");
   a[1].f = mean;
   a[2].f = std;
@@ -2286,7 +2763,7 @@ TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std,
 
 TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator) {
   lt_value a[2];
-  lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "random_", "generator");
   tensor_status status = lt_invoke(&frame, "random_");
@@ -2295,7 +2772,7 @@ TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *gene
 
 TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 202, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.from", "self");
   a[1].i = from_;
   a[2].i = to;
@@ -2306,7 +2783,7 @@ TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int6
 
 TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 203, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.to", "self");
   a[1].i = to;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "random_.to", "generator");
@@ -2316,7 +2793,7 @@ TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_ge
 
 TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 204, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_", "generator");
@@ -2326,7 +2803,7 @@ TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_gene
 
 TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_.tensor", "self");
   LT_REQUIRED(a[1], p, LT_TENSOR, "bernoulli_.tensor", "p");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_.tensor", "generator");
@@ -2336,7 +2813,7 @@ TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exponential_", "self");
   a[1].f = lambd;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "exponential_", "generator");
@@ -2346,7 +2823,7 @@ TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tenso
 
 TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 207, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cauchy_", "self");
   a[1].f = median;
   a[2].f = sigma;
@@ -2357,7 +2834,7 @@ TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double si
 
 TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 208, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log_normal_", "self");
   a[1].f = mean;
   a[2].f = std;
@@ -2368,7 +2845,7 @@ TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double 
 
 TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "geometric_", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "geometric_", "generator");
@@ -2378,7 +2855,7 @@ TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_gene
 
 TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
   lt_value a[1];
-  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
   a[0].i = seed;
   tensor_status status = lt_invoke(&frame, "manual_seed");
   return status;
@@ -2387,7 +2864,7 @@ TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
 TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
   LT_RESULT(out, "default_generator", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "default_generator");
   if (status == TENSOR_OK) {
     *out = (tensor_generator_t *)frame.results[0].pointer;
@@ -2398,7 +2875,7 @@ TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
 TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_generator_t **out) {
   LT_RESULT(out, "generator_new", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 212, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 2, "generator_new", "device"); a[0].device = device;
   tensor_status status = lt_invoke(&frame, "generator_new");
   if (status == TENSOR_OK) {
@@ -2409,7 +2886,7 @@ TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_gener
 
 TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed) {
   lt_value a[2];
-  lt_frame frame = {.op = 213, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_manual_seed", "self");
   a[1].i = seed;
   tensor_status status = lt_invoke(&frame, "generator_manual_seed");
@@ -2419,7 +2896,7 @@ TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, 
 TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_seed", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_seed", "self");
   tensor_status status = lt_invoke(&frame, "generator_seed");
   if (status == TENSOR_OK) {
@@ -2431,7 +2908,7 @@ TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t
 TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_initial_seed", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_initial_seed", "self");
   tensor_status status = lt_invoke(&frame, "generator_initial_seed");
   if (status == TENSOR_OK) {
@@ -2443,7 +2920,7 @@ TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self,
 TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out) {
   LT_RESULT(out, "generator_get_state", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_state", "self");
   tensor_status status = lt_invoke(&frame, "generator_get_state");
   if (status == TENSOR_OK) {
@@ -2454,7 +2931,7 @@ TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, te
 
 TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state) {
   lt_value a[2];
-  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_state", "self");
   LT_REQUIRED(a[1], state, LT_TENSOR, "generator_set_state", "state");
   tensor_status status = lt_invoke(&frame, "generator_set_state");
@@ -2464,7 +2941,7 @@ TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, co
 TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "sum", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2478,7 +2955,7 @@ TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 218, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 235, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2491,7 +2968,7 @@ TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nansum", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2505,7 +2982,7 @@ TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim,
 
 TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 219, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 236, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2518,7 +2995,7 @@ TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *
 TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "prod", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2532,7 +3009,7 @@ TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool kee
 
 TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 220, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 237, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2545,7 +3022,7 @@ TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool
 TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "mean", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2559,7 +3036,7 @@ TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 221, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 238, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2572,7 +3049,7 @@ TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nanmean", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2586,366 +3063,13 @@ TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 222, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 239, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
   LT_ENUM(dtype, -1, 13, "nanmean", "dtype"); a[3].i = dtype;
   LT_OUTPUT(frame.out[0], out, "nanmean", "out");
   tensor_status status = lt_invoke(&frame, "nanmean");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
-  LT_RESULT(out, "any", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
-  LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "any");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 223, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
-  LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_OUTPUT(frame.out[0], out, "any", "out");
-  tensor_status status = lt_invoke(&frame, "any");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
-  LT_RESULT(out, "all", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
-  LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "all");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 224, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
-  LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_OUTPUT(frame.out[0], out, "all", "out");
-  tensor_status status = lt_invoke(&frame, "all");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
-  LT_RESULT(out, "count_nonzero", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "count_nonzero", "self");
-  LT_SPAN(dim, dim_len, "count_nonzero", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  tensor_status status = lt_invoke(&frame, "count_nonzero");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out) {
-  LT_RESULT(out, "std", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "std", "self");
-  a[1].i = unbiased;
-  tensor_status status = lt_invoke(&frame, "std");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
-  LT_RESULT(out, "std.dim", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
-  LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = unbiased;
-  a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "std.dim");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 227, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
-  LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = unbiased;
-  a[3].i = keepdim;
-  LT_OUTPUT(frame.out[0], out, "std.dim", "out");
-  tensor_status status = lt_invoke(&frame, "std.dim");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
-  LT_RESULT(out, "std.correction", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
-  LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
-  a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "std.correction");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 228, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
-  LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
-  a[3].i = keepdim;
-  LT_OUTPUT(frame.out[0], out, "std.correction", "out");
-  tensor_status status = lt_invoke(&frame, "std.correction");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out) {
-  LT_RESULT(out, "var", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "var", "self");
-  a[1].i = unbiased;
-  tensor_status status = lt_invoke(&frame, "var");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
-  LT_RESULT(out, "var.dim", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
-  LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = unbiased;
-  a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "var.dim");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 230, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
-  LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = unbiased;
-  a[3].i = keepdim;
-  LT_OUTPUT(frame.out[0], out, "var.dim", "out");
-  tensor_status status = lt_invoke(&frame, "var.dim");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
-  LT_RESULT(out, "var.correction", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
-  LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
-  a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "var.correction");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 231, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
-  LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
-  a[3].i = keepdim;
-  LT_OUTPUT(frame.out[0], out, "var.correction", "out");
-  tensor_status status = lt_invoke(&frame, "var.correction");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, tensor_t **std, tensor_t **mean) {
-  LT_RESULT(std, "std_mean", "std");
-  LT_RESULT(mean, "std_mean", "mean");
-  lt_value a[2];
-  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean", "self");
-  a[1].i = unbiased;
-  tensor_status status = lt_invoke(&frame, "std_mean");
-  if (status == TENSOR_OK) {
-    *std = (tensor_t *)frame.results[0].pointer;
-    *mean = (tensor_t *)frame.results[1].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **std, tensor_t **mean) {
-  LT_RESULT(std, "std_mean.dim", "std");
-  LT_RESULT(mean, "std_mean.dim", "mean");
-  lt_value a[4];
-  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.dim", "self");
-  LT_SPAN(dim, dim_len, "std_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = unbiased;
-  a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "std_mean.dim");
-  if (status == TENSOR_OK) {
-    *std = (tensor_t *)frame.results[0].pointer;
-    *mean = (tensor_t *)frame.results[1].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **std, tensor_t **mean) {
-  LT_RESULT(std, "std_mean.correction", "std");
-  LT_RESULT(mean, "std_mean.correction", "mean");
-  lt_value a[4];
-  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.correction", "self");
-  LT_SPAN(dim, dim_len, "std_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  LT_SCALAR(correction, LT_MAYBE, "std_mean.correction", "correction"); a[2].scalar = correction;
-  a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "std_mean.correction");
-  if (status == TENSOR_OK) {
-    *std = (tensor_t *)frame.results[0].pointer;
-    *mean = (tensor_t *)frame.results[1].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, tensor_t **var, tensor_t **mean) {
-  LT_RESULT(var, "var_mean", "var");
-  LT_RESULT(mean, "var_mean", "mean");
-  lt_value a[2];
-  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean", "self");
-  a[1].i = unbiased;
-  tensor_status status = lt_invoke(&frame, "var_mean");
-  if (status == TENSOR_OK) {
-    *var = (tensor_t *)frame.results[0].pointer;
-    *mean = (tensor_t *)frame.results[1].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **var, tensor_t **mean) {
-  LT_RESULT(var, "var_mean.dim", "var");
-  LT_RESULT(mean, "var_mean.dim", "mean");
-  lt_value a[4];
-  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.dim", "self");
-  LT_SPAN(dim, dim_len, "var_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = unbiased;
-  a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "var_mean.dim");
-  if (status == TENSOR_OK) {
-    *var = (tensor_t *)frame.results[0].pointer;
-    *mean = (tensor_t *)frame.results[1].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **var, tensor_t **mean) {
-  LT_RESULT(var, "var_mean.correction", "var");
-  LT_RESULT(mean, "var_mean.correction", "mean");
-  lt_value a[4];
-  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.correction", "self");
-  LT_SPAN(dim, dim_len, "var_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  LT_SCALAR(correction, LT_MAYBE, "var_mean.correction", "correction"); a[2].scalar = correction;
-  a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "var_mean.correction");
-  if (status == TENSOR_OK) {
-    *var = (tensor_t *)frame.results[0].pointer;
-    *mean = (tensor_t *)frame.results[1].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
-  LT_RESULT(out, "norm", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
-  LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
-  LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
-  a[3].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "norm", "dtype"); a[4].i = dtype;
-  tensor_status status = lt_invoke(&frame, "norm");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 238, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
-  LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
-  LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
-  a[3].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "norm", "dtype"); a[4].i = dtype;
-  LT_OUTPUT(frame.out[0], out, "norm", "out");
-  tensor_status status = lt_invoke(&frame, "norm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
-  LT_RESULT(out, "norm.name", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
-  LT_TEXT(p, "norm.name", "p"); a[1].text = p;
-  LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
-  a[3].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "norm.name", "dtype"); a[4].i = dtype;
-  tensor_status status = lt_invoke(&frame, "norm.name");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 239, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
-  LT_TEXT(p, "norm.name", "p"); a[1].text = p;
-  LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
-  a[3].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "norm.name", "dtype"); a[4].i = dtype;
-  LT_OUTPUT(frame.out[0], out, "norm.name", "out");
-  tensor_status status = lt_invoke(&frame, "norm.name");
   return status;
 }
 

@@ -202,6 +202,15 @@ TENSOR_API int64_t tensor_dtype_size(tensor_dtype dtype);
 // "float32", ... or "none".
 TENSOR_API const char *tensor_dtype_name(tensor_dtype dtype);
 
+// ---------------------------------------------------------------------------------------------------------------- DLPack
+
+// Shares a CPU tensor with another library: *out is a DLManagedTensorVersioned when with_version is set, otherwise a
+// DLManagedTensor. The consumer calls its deleter. Read-only tensors need a version.
+TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_version, void **out);
+// Takes over a DLManagedTensor or DLManagedTensorVersioned of CPU memory without copying (new reference). Its deleter is
+// called when the last tensor over the memory is freed; on an error it is not called.
+TENSOR_API tensor_status tensor_from_dlpack(void *managed, bool with_version, tensor_t **out);
+
 // ------------------------------------------------------------------------------------------------------------ creation
 
 // Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
@@ -1054,6 +1063,14 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_(tensor_t *self, tens
 TENSOR_API tensor_status tensor_bitwise_right_shift_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
+// As `maximum`: the larger of two elements, NaN where either is.
+TENSOR_API tensor_status tensor_max_other(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_max_other_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// As `minimum`: the smaller of two elements, NaN where either is.
+TENSOR_API tensor_status tensor_min_other(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_min_other_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
 // Rounds every element down to an integer. Integers stay as they are; bool and complex are refused.
 TENSOR_API tensor_status tensor_floor(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_floor_(tensor_t *self);
@@ -1148,6 +1165,125 @@ TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t 
 TENSOR_API tensor_status tensor_where_scalar(const tensor_t *condition, const tensor_t *self, tensor_scalar other, tensor_t **out);
 TENSOR_API tensor_status tensor_where_out(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t *out);
 TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// The error function of every element. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_erf_(tensor_t *self);
+TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out);
+
+// 1 - erf(`self`), accurate where erf is near 1. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_erfc_(tensor_t *self);
+TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out);
+
+// The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_erfinv_(tensor_t *self);
+TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out);
+
+// The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_lgamma_(tensor_t *self);
+TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out);
+
+// The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_digamma_(tensor_t *self);
+TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_i0_(tensor_t *self);
+TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out);
+
+// sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_sinc_(tensor_t *self);
+TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out);
+
+// log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, tensor_t **out);
+TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps);
+TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *eps, tensor_t *out);
+
+// The `n`-th derivative of digamma, `n` >= 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out);
+
+// The logarithm of the multivariate gamma function of dimension `p` >= 1. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor_t **out);
+TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p);
+TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, tensor_t *out);
+
+// The regularised lower incomplete gamma function P(`self`, `other`); NaN of negative arguments. The shapes broadcast.
+TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_igamma_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// The regularised upper incomplete gamma function Q(`self`, `other`); NaN of negative arguments. The shapes broadcast.
+TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_igammac_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// log(exp(`self`) + exp(`other`)) without overflow. The shapes broadcast.
+TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// log2(2^`self` + 2^`other`) without overflow. The shapes broadcast.
+TENSOR_API tensor_status tensor_logaddexp2(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// `self` * log(`other`), 0 where `self` is 0 and `other` is not NaN. The shapes broadcast.
+TENSOR_API tensor_status tensor_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_xlogy_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_xlogy_scalar_(tensor_t *self, tensor_scalar other);
+TENSOR_API tensor_status tensor_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// The greatest common divisor, never negative but for the most negative integer with itself or 0. The shapes broadcast.
+TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_gcd_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// The least common multiple. The shapes broadcast.
+TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_lcm_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// The next number of the dtype after `self` in the direction of `other`. The shapes broadcast.
+TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_nextafter_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// 0 where `self` is negative, 1 where it is positive, `values` where it is 0. The shapes broadcast; the dtypes must agree.
+TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *values, tensor_t **out);
+TENSOR_API tensor_status tensor_heaviside_(tensor_t *self, const tensor_t *values);
+TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor_t *values, tensor_t *out);
+
+// `self` * 2^`other`. The shapes broadcast.
+TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_ldexp_(tensor_t *self, const tensor_t *other);
+TENSOR_API tensor_status tensor_ldexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// Splits every element into `mantissa` * 2^`exponent` with 1/2 <= |mantissa| < 1; `exponent` is int32. 0, NaN and infinities stay, with exponent 0.
+TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa, tensor_t **exponent);
+TENSOR_API tensor_status tensor_frexp_out(const tensor_t *self, tensor_t *mantissa, tensor_t *exponent);
+
+// Replaces NaN by `nan` (0 unless given) and infinities by `posinf` and `neginf` (the largest and smallest finite numbers of the dtype unless given); of complex numbers, in both parts.
+TENSOR_API tensor_status tensor_nan_to_num(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t **out);
+TENSOR_API tensor_status tensor_nan_to_num_(tensor_t *self, const double *nan, const double *posinf, const double *neginf);
+TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t *out);
+
+// Turns degrees into radians. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_deg2rad(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_deg2rad_(tensor_t *self);
+TENSOR_API tensor_status tensor_deg2rad_out(const tensor_t *self, tensor_t *out);
+
+// Turns radians into degrees. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_rad2deg(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_rad2deg_(tensor_t *self);
+TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out);
 
 // ---------------------------------------------------------------------------------------------------------- comparison
 
@@ -1428,6 +1564,35 @@ TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bo
 TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out);
 TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out);
 
+// Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
+// `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
+
+// --------------------------------------------------------------------------------------------------------------- scans
+
+// Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_cumsum_(tensor_t *self, int64_t dim, tensor_dtype dtype);
+TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
+// Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_cumprod_(tensor_t *self, int64_t dim, tensor_dtype dtype);
+TENSOR_API tensor_status tensor_cumprod_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
+// Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_cummax_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices);
+
+// Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+TENSOR_API tensor_status tensor_cummin(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_cummin_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices);
+
+// Logarithm of the running sum of exponentials along `dim`, without overflow.
+TENSOR_API tensor_status tensor_logcumsumexp(const tensor_t *self, int64_t dim, tensor_t **out);
+TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t dim, tensor_t *out);
+
 // ------------------------------------------------------------------------------------------------------------ indexing
 
 // self[index]. Ints, slices, new axes and `...` alone give a view. Integer tensors and masks (bool or uint8, of any number of dimensions) pick
@@ -1543,6 +1708,251 @@ TENSOR_API tensor_status tensor_index_fill_scalar_(tensor_t *self, int64_t dim, 
 TENSOR_API tensor_status tensor_index_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t **out);
 TENSOR_API tensor_status tensor_index_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self);
 TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t *out);
+
+// ----------------------------------------------------------------------------------------------- sorting and searching
+
+// Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
+TENSOR_API tensor_status tensor_sort(const tensor_t *self, int64_t dim, bool descending, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_sort_out(const tensor_t *self, int64_t dim, bool descending, tensor_t *values, tensor_t *indices);
+
+// As `sort`, which is always stable.
+TENSOR_API tensor_status tensor_sort_stable(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_sort_stable_out(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t *values, tensor_t *indices);
+
+// The int64 indices that sort `self` along `dim`.
+TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool descending, tensor_t **out);
+
+// As `argsort`, which is always stable.
+TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable, int64_t dim, bool descending, tensor_t **out);
+
+// Sorts along the first dimension.
+TENSOR_API tensor_status tensor_msort(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_msort_out(const tensor_t *self, tensor_t *out);
+
+// The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
+TENSOR_API tensor_status tensor_topk(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_topk_out(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t *values, tensor_t *indices);
+
+// Of all elements, the lower median; NaN where there is one.
+TENSOR_API tensor_status tensor_median(const tensor_t *self, tensor_t **out);
+
+// Along `dim`, the lower median; NaN where there is one, and its int64 index.
+TENSOR_API tensor_status tensor_median_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_median_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
+
+// Of all elements, the lower median of what is not NaN.
+TENSOR_API tensor_status tensor_nanmedian(const tensor_t *self, tensor_t **out);
+
+// Along `dim`, the lower median of what is not NaN, and its int64 index.
+TENSOR_API tensor_status tensor_nanmedian_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_nanmedian_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
+
+// The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
+TENSOR_API tensor_status tensor_kthvalue(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_kthvalue_out(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
+
+// The most frequent element along `dim`, the smallest of several, and the int64 index of its last occurrence.
+TENSOR_API tensor_status tensor_mode(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_mode_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
+
+// The position in `sorted_sequence`, sorted along its last dimension, before which each element of `self` could be inserted; after equal elements
+// with `right` or `side` 'right'. The sequence is 1-D or agrees with `self` in all dimensions but the last. `sorter` holds the order of a
+// sequence that is not sorted. Gives int64, int32 with `out_int32`.
+TENSOR_API tensor_status tensor_searchsorted(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out);
+TENSOR_API tensor_status tensor_searchsorted_scalar(const tensor_t *sorted_sequence, tensor_scalar self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out);
+TENSOR_API tensor_status tensor_searchsorted_out(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t *out);
+TENSOR_API tensor_status tensor_searchsorted_scalar_out(const tensor_t *sorted_sequence, tensor_scalar self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t *out);
+
+// The index of the bucket between sorted `boundaries` (1-D) that each element of `self` belongs to, as `searchsorted` gives it.
+TENSOR_API tensor_status tensor_bucketize(const tensor_t *self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t **out);
+TENSOR_API tensor_status tensor_bucketize_scalar(tensor_scalar self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t **out);
+TENSOR_API tensor_status tensor_bucketize_out(const tensor_t *self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t *out);
+TENSOR_API tensor_status tensor_bucketize_scalar_out(tensor_scalar self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t *out);
+
+// ----------------------------------------------------------------------------------------------------- matrix products
+
+// Product of matrices, of vectors, or of batches of matrices whose batch dimensions broadcast. A vector counts as a row on the left and
+// as a column on the right, and the result loses that dimension; two vectors give their dot product. Operands have one dtype; 16-bit floats
+// are multiplied in float32, integers wrap around.
+TENSOR_API tensor_status tensor_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_matmul_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// Product of an n x k and a k x m matrix: n x m.
+TENSOR_API tensor_status tensor_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
+TENSOR_API tensor_status tensor_mm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out);
+
+// Products of two batches of matrices: b x n x k times b x k x m gives b x n x m.
+TENSOR_API tensor_status tensor_bmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
+TENSOR_API tensor_status tensor_bmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out);
+
+// Product of an n x k matrix and a vector of k elements: n elements.
+TENSOR_API tensor_status tensor_mv(const tensor_t *self, const tensor_t *vec, tensor_t **out);
+TENSOR_API tensor_status tensor_mv_out(const tensor_t *self, const tensor_t *vec, tensor_t *out);
+
+// Sum of the products of two vectors' elements; zero-dim.
+TENSOR_API tensor_status tensor_dot(const tensor_t *self, const tensor_t *tensor, tensor_t **out);
+TENSOR_API tensor_status tensor_dot_out(const tensor_t *self, const tensor_t *tensor, tensor_t *out);
+
+// As `dot`, with the elements of `self` conjugated.
+TENSOR_API tensor_status tensor_vdot(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_vdot_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// Sums products along the last dimensions of `self` and `other`, which must match; a zero-dim operand scales the other.
+TENSOR_API tensor_status tensor_inner(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_inner_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
+TENSOR_API tensor_status tensor_outer(const tensor_t *self, const tensor_t *vec2, tensor_t **out);
+TENSOR_API tensor_status tensor_outer_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out);
+
+// Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
+TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, tensor_t **out);
+TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out);
+
+// `beta` times `self`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+// and `alpha` must be integers.
+TENSOR_API tensor_status tensor_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_addmm_(tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha);
+TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
+
+// `beta` times `self`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+// and `alpha` must be integers.
+TENSOR_API tensor_status tensor_baddbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_baddbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha);
+TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
+
+// `beta` times `self`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+// and `alpha` must be integers.
+TENSOR_API tensor_status tensor_addbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_addbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha);
+TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
+
+// `beta` times `self`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+// and `alpha` must be integers.
+TENSOR_API tensor_status tensor_addmv(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_addmv_(tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha);
+TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
+
+// `beta` times `self`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `self` does not reach the result. For integers, `beta`
+// and `alpha` must be integers.
+TENSOR_API tensor_status tensor_addr(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_addr_(tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha);
+TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
+
+// Sums products of the operands' elements over the subscripts that the output lacks. `equation` names a letter for every dimension of every
+// operand, such as "bij,bjk->bik"; "..." stands for dimensions that broadcast; a letter repeated in one operand takes its diagonal. Without
+// "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions.
+TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
+
+// Multiplies and sums over the last `dims` dimensions of `self` and the first `dims` of `other`.
+TENSOR_API tensor_status tensor_tensordot(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t **out);
+TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t *out);
+
+// Multiplies and sums over pairs of dimensions of `self` and `other`, whose sizes match or are 1.
+TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t **out);
+TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t *out);
+
+// --------------------------------------------------------------------------------------------------- special functions
+
+// Another name of `sigmoid`.
+TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `exp2`.
+TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `expm1`.
+TENSOR_API tensor_status tensor_special_expm1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `log1p`.
+TENSOR_API tensor_status tensor_special_log1p(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `erf`.
+TENSOR_API tensor_status tensor_special_erf(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `erfc`.
+TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `erfinv`.
+TENSOR_API tensor_status tensor_special_erfinv(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `lgamma`.
+TENSOR_API tensor_status tensor_special_gammaln(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `digamma`.
+TENSOR_API tensor_status tensor_special_digamma(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `digamma`.
+TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `i0`.
+TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `sinc`.
+TENSOR_API tensor_status tensor_special_sinc(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `round`.
+TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t decimals, tensor_t **out);
+TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t decimals, tensor_t *out);
+
+// Another name of `logit`.
+TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double *eps, tensor_t **out);
+TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const double *eps, tensor_t *out);
+
+// Another name of `polygamma`.
+TENSOR_API tensor_status tensor_special_polygamma(int64_t n, const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out);
+
+// Another name of `mvlgamma`.
+TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64_t p, tensor_t **out);
+TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, int64_t p, tensor_t *out);
+
+// Another name of `igamma`.
+TENSOR_API tensor_status tensor_special_gammainc(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// Another name of `igammac`.
+TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// Another name of `xlogy`.
+TENSOR_API tensor_status tensor_special_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_special_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_special_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
+TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_special_xlog1py_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_special_xlog1py_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// The Hurwitz zeta function: the sum of (`other` + k)^-`self` over k >= 0; the shapes broadcast.
+TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
+TENSOR_API tensor_status tensor_special_zeta_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// -------------------------------------------------------------------------------------------- neural network functions
+
+// e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+TENSOR_API tensor_status tensor_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
+// Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
 
 // ------------------------------------------------------------------------------------------------- storages and memory
 

@@ -157,7 +157,7 @@ func Isreal(self *tensor.Tensor) (*tensor.Tensor, error) { return isReal.classif
 
 // Isposinf tells which elements are plus infinity.
 func Isposinf(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	if err := refuseComplex("isposinf", self); err != nil {
+	if err := typeOrdered("isposinf", self); err != nil {
 		return nil, err
 	}
 	return isPosInf.classify(out, self, false)
@@ -165,7 +165,7 @@ func Isposinf(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Isneginf tells which elements are minus infinity.
 func Isneginf(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	if err := refuseComplex("isneginf", self); err != nil {
+	if err := typeOrdered("isneginf", self); err != nil {
 		return nil, err
 	}
 	return isNegInf.classify(out, self, false)

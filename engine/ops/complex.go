@@ -14,7 +14,9 @@ var (
 )
 
 // ComplexParts makes complex numbers of their parts.
-func ComplexParts(out, re, im *tensor.Tensor) (*tensor.Tensor, error) { return fromParts.join(out, re, im) }
+func ComplexParts(out, re, im *tensor.Tensor) (*tensor.Tensor, error) {
+	return fromParts.join(out, re, im)
+}
 
 // Polar makes complex numbers of absolute values and angles.
 func Polar(out, abs, angle *tensor.Tensor) (*tensor.Tensor, error) {

@@ -26,6 +26,14 @@ func Div(out, self, other *tensor.Tensor, rounding string) (*tensor.Tensor, erro
 	case "":
 		return div.run(out, nil, self, other)
 	case "trunc":
+		if resultType(self, other).IsReducedFloat() {
+			// PyTorch rounds the quotient to 16 bits before it truncates.
+			quotient, err := div.run(out, nil, self, other)
+			if err != nil {
+				return nil, err
+			}
+			return trunc.run(quotient, nil, quotient)
+		}
 		return truncDivide.divide(out, self, other)
 	case "floor":
 		return floorDivide.divide(out, self, other)
@@ -69,7 +77,14 @@ func (p *pointwise) divide(out, self, other *tensor.Tensor) (*tensor.Tensor, err
 
 // Pow raises self to the power of exponent.
 func Pow(out, self, exponent *tensor.Tensor) (*tensor.Tensor, error) {
-	if d := resultType(self, exponent); d.IsIntegral() && exponent.IsNumber() && exponent.Item().I < 0 {
+	d := resultType(self, exponent)
+	switch {
+	case d == dtype.Bool && exponent.IsNumber():
+		if exponent.Item().Bool() {
+			return copyOf("pow", out, self)
+		}
+		return fill("pow", out, self, d, dtype.BoolScalar(true))
+	case d.IsIntegral() && exponent.IsNumber() && exponent.Item().I < 0:
 		return nil, status.Runtimef("pow: integers to negative integer powers are not allowed; self has dtype %v and exponent is %v", d, exponent.Item())
 	}
 	return pow.run(out, nil, self, exponent)

@@ -30,8 +30,8 @@ func checkNotEmpty(op string, t *tensor.Tensor, mask []bool, all bool) error {
 	return nil
 }
 
-// refuseUnordered is the error for operators that need an order.
-func refuseUnordered(op string, t *tensor.Tensor) error {
+// wantOrder is the error for operators that need an order.
+func wantOrder(op string, t *tensor.Tensor) error {
 	if t.DType().IsComplex() {
 		return status.NotImplementedf("%s: not implemented for %v; complex numbers have no order", op, t.DType())
 	}
@@ -39,7 +39,7 @@ func refuseUnordered(op string, t *tensor.Tensor) error {
 }
 
 func extreme(op string, r reducer, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
-	if err := refuseUnordered(op, self); err != nil {
+	if err := wantOrder(op, self); err != nil {
 		return nil, err
 	}
 	mask, err := shape.WrapDims(op, dim, self.Dim(), true)
@@ -97,7 +97,7 @@ func Aminmax(outMin, outMax, self *tensor.Tensor, dim Int, keepdim bool) (*tenso
 
 // located reduces one dimension to values and the indices where they are.
 func located(op string, r reducer, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (values, indices *tensor.Tensor, err error) {
-	if err := refuseUnordered(op, self); err != nil {
+	if err := wantOrder(op, self); err != nil {
 		return nil, nil, err
 	}
 	mask, err := oneDim(op, self, Int(dim))

@@ -77,15 +77,7 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	if !p.kernel.Has(compute) {
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v", p.name, common)
 	}
-	sizes, err := iter.Shape(p.name, inputs...)
-	if err != nil {
-		return nil, err
-	}
-	dev, err := iter.Device(p.name, inputs...)
-	if err != nil {
-		return nil, err
-	}
-	to, err := iter.Output(p.name, out, sizes, result, dev, inputs...)
+	to, err := pointwiseOutput(p.name, out, result, inputs...)
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +102,19 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 		return nil, err
 	}
 	return to, nil
+}
+
+// pointwiseOutput is where an operator that returns dtype d of its inputs' broadcast shape writes.
+func pointwiseOutput(op string, out *tensor.Tensor, d dtype.DType, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
+	sizes, err := iter.Shape(op, inputs...)
+	if err != nil {
+		return nil, err
+	}
+	dev, err := iter.Device(op, inputs...)
+	if err != nil {
+		return nil, err
+	}
+	return iter.Output(op, out, sizes, d, dev, inputs...)
 }
 
 // copyOf writes self to out, or to a new tensor: the result of operators that leave a dtype as it is.
@@ -137,30 +142,11 @@ func fill(op string, out, self *tensor.Tensor, result dtype.DType, v dtype.Scala
 	return to, nil
 }
 
-// numbers makes operands of scalars; release gives them up.
-func numbers(scalars ...dtype.Scalar) (operands []*tensor.Tensor, release func(), err error) {
-	operands = make([]*tensor.Tensor, 0, len(scalars))
-	release = func() {
-		for _, t := range operands {
-			t.Release()
-		}
-	}
-	for _, s := range scalars {
-		t, err := tensor.Number(s)
-		if err != nil {
-			release()
-			return nil, nil, err
-		}
-		operands = append(operands, t)
-	}
-	return operands, release, nil
-}
-
-// refuseComplex is the TypeError of operators that need an order.
-func refuseComplex(op string, operands ...*tensor.Tensor) error {
+// typeOrdered is the TypeError of operators that need an order.
+func typeOrdered(op string, operands ...*tensor.Tensor) error {
 	for _, t := range operands {
 		if t.DType().IsComplex() {
-			return status.Typef("%s: does not support complex inputs; got %v", op, t.DType())
+			return status.Typef("%s: does not support complex inputs; got %v, and complex numbers have no order", op, t.DType())
 		}
 	}
 	return nil

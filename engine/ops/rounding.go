@@ -81,7 +81,7 @@ func Fmin(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 func (p *pointwise) ordered(out *tensor.Tensor, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
-	if err := refuseComplex(p.name, inputs...); err != nil {
+	if err := typeOrdered(p.name, inputs...); err != nil {
 		return nil, err
 	}
 	return p.run(out, nil, inputs...)

@@ -485,6 +485,44 @@ c_bitwise_right_shift_out = _bind("tensor_bitwise_right_shift_out", P, P, P)
 c_bitwise_right_shift_scalar_out = _bind("tensor_bitwise_right_shift_scalar_out", P, _Scalar, P)
 c_bitwise_right_shift_ = _bind("tensor_bitwise_right_shift_", P, P)
 c_bitwise_right_shift_scalar_ = _bind("tensor_bitwise_right_shift_scalar_", P, _Scalar)
+c_matmul = _bind("tensor_matmul", P, P, P)
+c_matmul_out = _bind("tensor_matmul_out", P, P, P)
+c_mm = _bind("tensor_mm", P, P, P)
+c_mm_out = _bind("tensor_mm_out", P, P, P)
+c_bmm = _bind("tensor_bmm", P, P, P)
+c_bmm_out = _bind("tensor_bmm_out", P, P, P)
+c_mv = _bind("tensor_mv", P, P, P)
+c_mv_out = _bind("tensor_mv_out", P, P, P)
+c_dot = _bind("tensor_dot", P, P, P)
+c_dot_out = _bind("tensor_dot_out", P, P, P)
+c_vdot = _bind("tensor_vdot", P, P, P)
+c_vdot_out = _bind("tensor_vdot_out", P, P, P)
+c_inner = _bind("tensor_inner", P, P, P)
+c_inner_out = _bind("tensor_inner_out", P, P, P)
+c_outer = _bind("tensor_outer", P, P, P)
+c_outer_out = _bind("tensor_outer_out", P, P, P)
+c_ger = _bind("tensor_ger", P, P, P)
+c_ger_out = _bind("tensor_ger_out", P, P, P)
+c_addmm = _bind("tensor_addmm", P, P, P, _Scalar, _Scalar, P)
+c_addmm_out = _bind("tensor_addmm_out", P, P, P, _Scalar, _Scalar, P)
+c_addmm_ = _bind("tensor_addmm_", P, P, P, _Scalar, _Scalar)
+c_baddbmm = _bind("tensor_baddbmm", P, P, P, _Scalar, _Scalar, P)
+c_baddbmm_out = _bind("tensor_baddbmm_out", P, P, P, _Scalar, _Scalar, P)
+c_baddbmm_ = _bind("tensor_baddbmm_", P, P, P, _Scalar, _Scalar)
+c_addbmm = _bind("tensor_addbmm", P, P, P, _Scalar, _Scalar, P)
+c_addbmm_out = _bind("tensor_addbmm_out", P, P, P, _Scalar, _Scalar, P)
+c_addbmm_ = _bind("tensor_addbmm_", P, P, P, _Scalar, _Scalar)
+c_addmv = _bind("tensor_addmv", P, P, P, _Scalar, _Scalar, P)
+c_addmv_out = _bind("tensor_addmv_out", P, P, P, _Scalar, _Scalar, P)
+c_addmv_ = _bind("tensor_addmv_", P, P, P, _Scalar, _Scalar)
+c_addr = _bind("tensor_addr", P, P, P, _Scalar, _Scalar, P)
+c_addr_out = _bind("tensor_addr_out", P, P, P, _Scalar, _Scalar, P)
+c_addr_ = _bind("tensor_addr_", P, P, P, _Scalar, _Scalar)
+c_einsum = _bind("tensor_einsum", T, P, Q, P)
+c_tensordot = _bind("tensor_tensordot", P, P, Q, P)
+c_tensordot_out = _bind("tensor_tensordot_out", P, P, Q, P)
+c_tensordot_dims = _bind("tensor_tensordot_dims", P, P, P, Q, P, Q, P)
+c_tensordot_dims_out = _bind("tensor_tensordot_dims_out", P, P, P, Q, P, Q, P)
 c_to_string = _bind("tensor_to_string", P, Q, Q, Q, Q, E, P)
 c_scalar_operand = _bind("tensor_scalar_operand", _Scalar, P)
 c_result_type = _bind("tensor_result_type", P, P, P)
@@ -584,10 +622,14 @@ c_max = _bind("tensor_max", P, P)
 c_max_out = _bind("tensor_max_out", P, P)
 c_max_dim = _bind("tensor_max_dim", P, Q, B, P, P)
 c_max_dim_out = _bind("tensor_max_dim_out", P, Q, B, P, P)
+c_max_other = _bind("tensor_max_other", P, P, P)
+c_max_other_out = _bind("tensor_max_other_out", P, P, P)
 c_min = _bind("tensor_min", P, P)
 c_min_out = _bind("tensor_min_out", P, P)
 c_min_dim = _bind("tensor_min_dim", P, Q, B, P, P)
 c_min_dim_out = _bind("tensor_min_dim_out", P, Q, B, P, P)
+c_min_other = _bind("tensor_min_other", P, P, P)
+c_min_other_out = _bind("tensor_min_other_out", P, P, P)
 c_aminmax = _bind("tensor_aminmax", P, Q, B, P, P)
 c_aminmax_out = _bind("tensor_aminmax_out", P, Q, B, P, P)
 c_argmax = _bind("tensor_argmax", P, Q, B, P)
@@ -650,6 +692,171 @@ c_where = _bind("tensor_where", P, P, P, P)
 c_where_scalar = _bind("tensor_where_scalar", P, P, _Scalar, P)
 c_where_out = _bind("tensor_where_out", P, P, P, P)
 c_where_scalar_out = _bind("tensor_where_scalar_out", P, P, _Scalar, P)
+c_cumsum = _bind("tensor_cumsum", P, Q, E, P)
+c_cumsum_out = _bind("tensor_cumsum_out", P, Q, E, P)
+c_cumsum_ = _bind("tensor_cumsum_", P, Q, E)
+c_cumprod = _bind("tensor_cumprod", P, Q, E, P)
+c_cumprod_out = _bind("tensor_cumprod_out", P, Q, E, P)
+c_cumprod_ = _bind("tensor_cumprod_", P, Q, E)
+c_cummax = _bind("tensor_cummax", P, Q, P, P)
+c_cummax_out = _bind("tensor_cummax_out", P, Q, P, P)
+c_cummin = _bind("tensor_cummin", P, Q, P, P)
+c_cummin_out = _bind("tensor_cummin_out", P, Q, P, P)
+c_logcumsumexp = _bind("tensor_logcumsumexp", P, Q, P)
+c_logcumsumexp_out = _bind("tensor_logcumsumexp_out", P, Q, P)
+c_logsumexp = _bind("tensor_logsumexp", P, P, Q, B, P)
+c_logsumexp_out = _bind("tensor_logsumexp_out", P, P, Q, B, P)
+c_softmax = _bind("tensor_softmax", P, Q, E, P)
+c_softmax_out = _bind("tensor_softmax_out", P, Q, E, P)
+c_log_softmax = _bind("tensor_log_softmax", P, Q, E, P)
+c_log_softmax_out = _bind("tensor_log_softmax_out", P, Q, E, P)
+c_sort = _bind("tensor_sort", P, Q, B, P, P)
+c_sort_out = _bind("tensor_sort_out", P, Q, B, P, P)
+c_sort_stable = _bind("tensor_sort_stable", P, E, Q, B, P, P)
+c_sort_stable_out = _bind("tensor_sort_stable_out", P, E, Q, B, P, P)
+c_argsort = _bind("tensor_argsort", P, Q, B, P)
+c_argsort_stable = _bind("tensor_argsort_stable", P, B, Q, B, P)
+c_msort = _bind("tensor_msort", P, P)
+c_msort_out = _bind("tensor_msort_out", P, P)
+c_topk = _bind("tensor_topk", P, Q, Q, B, B, P, P)
+c_topk_out = _bind("tensor_topk_out", P, Q, Q, B, B, P, P)
+c_median = _bind("tensor_median", P, P)
+c_median_dim = _bind("tensor_median_dim", P, Q, B, P, P)
+c_median_dim_out = _bind("tensor_median_dim_out", P, Q, B, P, P)
+c_nanmedian = _bind("tensor_nanmedian", P, P)
+c_nanmedian_dim = _bind("tensor_nanmedian_dim", P, Q, B, P, P)
+c_nanmedian_dim_out = _bind("tensor_nanmedian_dim_out", P, Q, B, P, P)
+c_kthvalue = _bind("tensor_kthvalue", P, Q, Q, B, P, P)
+c_kthvalue_out = _bind("tensor_kthvalue_out", P, Q, Q, B, P, P)
+c_mode = _bind("tensor_mode", P, Q, B, P, P)
+c_mode_out = _bind("tensor_mode_out", P, Q, B, P, P)
+c_searchsorted = _bind("tensor_searchsorted", P, P, B, B, T, P, P)
+c_searchsorted_scalar = _bind("tensor_searchsorted_scalar", P, _Scalar, B, B, T, P, P)
+c_searchsorted_out = _bind("tensor_searchsorted_out", P, P, B, B, T, P, P)
+c_searchsorted_scalar_out = _bind("tensor_searchsorted_scalar_out", P, _Scalar, B, B, T, P, P)
+c_bucketize = _bind("tensor_bucketize", P, P, B, B, P)
+c_bucketize_scalar = _bind("tensor_bucketize_scalar", _Scalar, P, B, B, P)
+c_bucketize_out = _bind("tensor_bucketize_out", P, P, B, B, P)
+c_bucketize_scalar_out = _bind("tensor_bucketize_scalar_out", _Scalar, P, B, B, P)
+c_erf = _bind("tensor_erf", P, P)
+c_erf_out = _bind("tensor_erf_out", P, P)
+c_erf_ = _bind("tensor_erf_", P)
+c_erfc = _bind("tensor_erfc", P, P)
+c_erfc_out = _bind("tensor_erfc_out", P, P)
+c_erfc_ = _bind("tensor_erfc_", P)
+c_erfinv = _bind("tensor_erfinv", P, P)
+c_erfinv_out = _bind("tensor_erfinv_out", P, P)
+c_erfinv_ = _bind("tensor_erfinv_", P)
+c_lgamma = _bind("tensor_lgamma", P, P)
+c_lgamma_out = _bind("tensor_lgamma_out", P, P)
+c_lgamma_ = _bind("tensor_lgamma_", P)
+c_digamma = _bind("tensor_digamma", P, P)
+c_digamma_out = _bind("tensor_digamma_out", P, P)
+c_digamma_ = _bind("tensor_digamma_", P)
+c_i0 = _bind("tensor_i0", P, P)
+c_i0_out = _bind("tensor_i0_out", P, P)
+c_i0_ = _bind("tensor_i0_", P)
+c_sinc = _bind("tensor_sinc", P, P)
+c_sinc_out = _bind("tensor_sinc_out", P, P)
+c_sinc_ = _bind("tensor_sinc_", P)
+c_logit = _bind("tensor_logit", P, P, P)
+c_logit_out = _bind("tensor_logit_out", P, P, P)
+c_logit_ = _bind("tensor_logit_", P, P)
+c_polygamma = _bind("tensor_polygamma", Q, P, P)
+c_polygamma_out = _bind("tensor_polygamma_out", Q, P, P)
+c_mvlgamma = _bind("tensor_mvlgamma", P, Q, P)
+c_mvlgamma_out = _bind("tensor_mvlgamma_out", P, Q, P)
+c_mvlgamma_ = _bind("tensor_mvlgamma_", P, Q)
+c_igamma = _bind("tensor_igamma", P, P, P)
+c_igamma_out = _bind("tensor_igamma_out", P, P, P)
+c_igamma_ = _bind("tensor_igamma_", P, P)
+c_igammac = _bind("tensor_igammac", P, P, P)
+c_igammac_out = _bind("tensor_igammac_out", P, P, P)
+c_igammac_ = _bind("tensor_igammac_", P, P)
+c_logaddexp = _bind("tensor_logaddexp", P, P, P)
+c_logaddexp_out = _bind("tensor_logaddexp_out", P, P, P)
+c_logaddexp2 = _bind("tensor_logaddexp2", P, P, P)
+c_logaddexp2_out = _bind("tensor_logaddexp2_out", P, P, P)
+c_xlogy = _bind("tensor_xlogy", P, P, P)
+c_xlogy_scalar = _bind("tensor_xlogy_scalar", P, _Scalar, P)
+c_xlogy_out = _bind("tensor_xlogy_out", P, P, P)
+c_xlogy_scalar_out = _bind("tensor_xlogy_scalar_out", P, _Scalar, P)
+c_xlogy_ = _bind("tensor_xlogy_", P, P)
+c_xlogy_scalar_ = _bind("tensor_xlogy_scalar_", P, _Scalar)
+c_gcd = _bind("tensor_gcd", P, P, P)
+c_gcd_out = _bind("tensor_gcd_out", P, P, P)
+c_gcd_ = _bind("tensor_gcd_", P, P)
+c_lcm = _bind("tensor_lcm", P, P, P)
+c_lcm_out = _bind("tensor_lcm_out", P, P, P)
+c_lcm_ = _bind("tensor_lcm_", P, P)
+c_nextafter = _bind("tensor_nextafter", P, P, P)
+c_nextafter_out = _bind("tensor_nextafter_out", P, P, P)
+c_nextafter_ = _bind("tensor_nextafter_", P, P)
+c_heaviside = _bind("tensor_heaviside", P, P, P)
+c_heaviside_out = _bind("tensor_heaviside_out", P, P, P)
+c_heaviside_ = _bind("tensor_heaviside_", P, P)
+c_ldexp = _bind("tensor_ldexp", P, P, P)
+c_ldexp_out = _bind("tensor_ldexp_out", P, P, P)
+c_ldexp_ = _bind("tensor_ldexp_", P, P)
+c_frexp = _bind("tensor_frexp", P, P, P)
+c_frexp_out = _bind("tensor_frexp_out", P, P, P)
+c_nan_to_num = _bind("tensor_nan_to_num", P, P, P, P, P)
+c_nan_to_num_out = _bind("tensor_nan_to_num_out", P, P, P, P, P)
+c_nan_to_num_ = _bind("tensor_nan_to_num_", P, P, P, P)
+c_deg2rad = _bind("tensor_deg2rad", P, P)
+c_deg2rad_out = _bind("tensor_deg2rad_out", P, P)
+c_deg2rad_ = _bind("tensor_deg2rad_", P)
+c_rad2deg = _bind("tensor_rad2deg", P, P)
+c_rad2deg_out = _bind("tensor_rad2deg_out", P, P)
+c_rad2deg_ = _bind("tensor_rad2deg_", P)
+c_special_expit = _bind("tensor_special_expit", P, P)
+c_special_expit_out = _bind("tensor_special_expit_out", P, P)
+c_special_exp2 = _bind("tensor_special_exp2", P, P)
+c_special_exp2_out = _bind("tensor_special_exp2_out", P, P)
+c_special_expm1 = _bind("tensor_special_expm1", P, P)
+c_special_expm1_out = _bind("tensor_special_expm1_out", P, P)
+c_special_log1p = _bind("tensor_special_log1p", P, P)
+c_special_log1p_out = _bind("tensor_special_log1p_out", P, P)
+c_special_erf = _bind("tensor_special_erf", P, P)
+c_special_erf_out = _bind("tensor_special_erf_out", P, P)
+c_special_erfc = _bind("tensor_special_erfc", P, P)
+c_special_erfc_out = _bind("tensor_special_erfc_out", P, P)
+c_special_erfinv = _bind("tensor_special_erfinv", P, P)
+c_special_erfinv_out = _bind("tensor_special_erfinv_out", P, P)
+c_special_gammaln = _bind("tensor_special_gammaln", P, P)
+c_special_gammaln_out = _bind("tensor_special_gammaln_out", P, P)
+c_special_digamma = _bind("tensor_special_digamma", P, P)
+c_special_digamma_out = _bind("tensor_special_digamma_out", P, P)
+c_special_psi = _bind("tensor_special_psi", P, P)
+c_special_psi_out = _bind("tensor_special_psi_out", P, P)
+c_special_i0 = _bind("tensor_special_i0", P, P)
+c_special_i0_out = _bind("tensor_special_i0_out", P, P)
+c_special_sinc = _bind("tensor_special_sinc", P, P)
+c_special_sinc_out = _bind("tensor_special_sinc_out", P, P)
+c_special_round = _bind("tensor_special_round", P, Q, P)
+c_special_round_out = _bind("tensor_special_round_out", P, Q, P)
+c_special_logit = _bind("tensor_special_logit", P, P, P)
+c_special_logit_out = _bind("tensor_special_logit_out", P, P, P)
+c_special_polygamma = _bind("tensor_special_polygamma", Q, P, P)
+c_special_polygamma_out = _bind("tensor_special_polygamma_out", Q, P, P)
+c_special_multigammaln = _bind("tensor_special_multigammaln", P, Q, P)
+c_special_multigammaln_out = _bind("tensor_special_multigammaln_out", P, Q, P)
+c_special_gammainc = _bind("tensor_special_gammainc", P, P, P)
+c_special_gammainc_out = _bind("tensor_special_gammainc_out", P, P, P)
+c_special_gammaincc = _bind("tensor_special_gammaincc", P, P, P)
+c_special_gammaincc_out = _bind("tensor_special_gammaincc_out", P, P, P)
+c_special_xlogy = _bind("tensor_special_xlogy", P, P, P)
+c_special_xlogy_scalar = _bind("tensor_special_xlogy_scalar", P, _Scalar, P)
+c_special_xlogy_out = _bind("tensor_special_xlogy_out", P, P, P)
+c_special_xlogy_scalar_out = _bind("tensor_special_xlogy_scalar_out", P, _Scalar, P)
+c_special_xlog1py = _bind("tensor_special_xlog1py", P, P, P)
+c_special_xlog1py_scalar = _bind("tensor_special_xlog1py_scalar", P, _Scalar, P)
+c_special_xlog1py_out = _bind("tensor_special_xlog1py_out", P, P, P)
+c_special_xlog1py_scalar_out = _bind("tensor_special_xlog1py_scalar_out", P, _Scalar, P)
+c_special_zeta = _bind("tensor_special_zeta", P, P, P)
+c_special_zeta_scalar = _bind("tensor_special_zeta_scalar", P, _Scalar, P)
+c_special_zeta_out = _bind("tensor_special_zeta_out", P, P, P)
+c_special_zeta_scalar_out = _bind("tensor_special_zeta_scalar_out", P, _Scalar, P)
 c_from_data = _bind("tensor_from_data", P, P, Q, E, P)
 c_from_blob = _bind("tensor_from_blob", P, Q, E, P, Q, P, Q, P, P, B, P)
 c_data_ptr = _bind("tensor_data_ptr", P, P)
@@ -6812,6 +7019,602 @@ def bitwise_right_shift_(input, other):
     return input
 
 
+def matmul(input, other, *, out=None):
+    """Product of matrices, of vectors, or of batches of matrices whose batch dimensions broadcast. A vector counts as a row on the left and
+    as a column on the right, and the result loses that dimension; two vectors give their dot product. Operands have one dtype; 16-bit floats
+    are multiplied in float32, integers wrap around.
+
+    >>> torch.matmul(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
+    tensor([3, 7])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "matmul", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "matmul", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "matmul", "out")
+        status = c_matmul_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_matmul(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def mm(input, mat2, *, out=None):
+    """Product of an n x k and a k x m matrix: n x m.
+
+    >>> torch.mm(torch.tensor([[1, 2]]), torch.tensor([[3], [4]]))
+    tensor([[11]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "mm", "input")
+    if mat2.__class__ is not _Tensor:
+        mat2 = _tensor(mat2, "mm", "mat2")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "mm", "out")
+        status = c_mm_out(input._h, mat2._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_mm(input._h, mat2._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def bmm(input, mat2, *, out=None):
+    """Products of two batches of matrices: b x n x k times b x k x m gives b x n x m.
+
+    >>> torch.bmm(torch.ones(2, 1, 3), torch.ones(2, 3, 1)).shape
+    torch.Size([2, 1, 1])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "bmm", "input")
+    if mat2.__class__ is not _Tensor:
+        mat2 = _tensor(mat2, "bmm", "mat2")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "bmm", "out")
+        status = c_bmm_out(input._h, mat2._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_bmm(input._h, mat2._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def mv(input, vec, *, out=None):
+    """Product of an n x k matrix and a vector of k elements: n elements.
+
+    >>> torch.mv(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
+    tensor([3, 7])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "mv", "input")
+    if vec.__class__ is not _Tensor:
+        vec = _tensor(vec, "mv", "vec")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "mv", "out")
+        status = c_mv_out(input._h, vec._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_mv(input._h, vec._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def dot(input, tensor, *, out=None):
+    """Sum of the products of two vectors' elements; zero-dim.
+
+    >>> torch.dot(torch.tensor([2, 3]), torch.tensor([2, 1]))
+    tensor(7)
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "dot", "input")
+    if tensor.__class__ is not _Tensor:
+        tensor = _tensor(tensor, "dot", "tensor")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "dot", "out")
+        status = c_dot_out(input._h, tensor._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_dot(input._h, tensor._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def vdot(input, other, *, out=None):
+    """As `dot`, with the elements of `input` conjugated.
+
+    >>> torch.vdot(torch.tensor([1j]), torch.tensor([1j]))
+    tensor(1.+0.j)
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "vdot", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "vdot", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "vdot", "out")
+        status = c_vdot_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_vdot(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def inner(input, other, *, out=None):
+    """Sums products along the last dimensions of `input` and `other`, which must match; a zero-dim operand scales the other.
+
+    >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
+    tensor(7)
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "inner", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "inner", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "inner", "out")
+        status = c_inner_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_inner(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def outer(input, vec2, *, out=None):
+    """Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
+
+    >>> torch.outer(torch.tensor([1, 2]), torch.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "outer", "input")
+    if vec2.__class__ is not _Tensor:
+        vec2 = _tensor(vec2, "outer", "vec2")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "outer", "out")
+        status = c_outer_out(input._h, vec2._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_outer(input._h, vec2._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def ger(input, vec2, *, out=None):
+    """Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
+
+    >>> torch.ger(torch.tensor([1, 2]), torch.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "ger", "input")
+    if vec2.__class__ is not _Tensor:
+        vec2 = _tensor(vec2, "ger", "vec2")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "ger", "out")
+        status = c_ger_out(input._h, vec2._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_ger(input._h, vec2._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def addmm(input, mat1, mat2, *, beta=_ONE, alpha=_ONE, out=None):
+    """`beta` times `input`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addmm", "input")
+    if mat1.__class__ is not _Tensor:
+        mat1 = _tensor(mat1, "addmm", "mat1")
+    if mat2.__class__ is not _Tensor:
+        mat2 = _tensor(mat2, "addmm", "mat2")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "addmm", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "addmm", "alpha")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "addmm", "out")
+        status = c_addmm_out(input._h, mat1._h, mat2._h, beta, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_addmm(input._h, mat1._h, mat2._h, beta, alpha, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def addmm_(input, mat1, mat2, *, beta=_ONE, alpha=_ONE):
+    """`beta` times `input`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addmm_", "input")
+    if mat1.__class__ is not _Tensor:
+        mat1 = _tensor(mat1, "addmm_", "mat1")
+    if mat2.__class__ is not _Tensor:
+        mat2 = _tensor(mat2, "addmm_", "mat2")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "addmm_", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "addmm_", "alpha")
+    status = c_addmm_(input._h, mat1._h, mat2._h, beta, alpha)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def baddbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
+    """`beta` times `input`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "baddbmm", "input")
+    if batch1.__class__ is not _Tensor:
+        batch1 = _tensor(batch1, "baddbmm", "batch1")
+    if batch2.__class__ is not _Tensor:
+        batch2 = _tensor(batch2, "baddbmm", "batch2")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "baddbmm", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "baddbmm", "alpha")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "baddbmm", "out")
+        status = c_baddbmm_out(input._h, batch1._h, batch2._h, beta, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_baddbmm(input._h, batch1._h, batch2._h, beta, alpha, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def baddbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
+    """`beta` times `input`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "baddbmm_", "input")
+    if batch1.__class__ is not _Tensor:
+        batch1 = _tensor(batch1, "baddbmm_", "batch1")
+    if batch2.__class__ is not _Tensor:
+        batch2 = _tensor(batch2, "baddbmm_", "batch2")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "baddbmm_", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "baddbmm_", "alpha")
+    status = c_baddbmm_(input._h, batch1._h, batch2._h, beta, alpha)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def addbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
+    """`beta` times `input`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addbmm", "input")
+    if batch1.__class__ is not _Tensor:
+        batch1 = _tensor(batch1, "addbmm", "batch1")
+    if batch2.__class__ is not _Tensor:
+        batch2 = _tensor(batch2, "addbmm", "batch2")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "addbmm", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "addbmm", "alpha")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "addbmm", "out")
+        status = c_addbmm_out(input._h, batch1._h, batch2._h, beta, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_addbmm(input._h, batch1._h, batch2._h, beta, alpha, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def addbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
+    """`beta` times `input`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addbmm_", "input")
+    if batch1.__class__ is not _Tensor:
+        batch1 = _tensor(batch1, "addbmm_", "batch1")
+    if batch2.__class__ is not _Tensor:
+        batch2 = _tensor(batch2, "addbmm_", "batch2")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "addbmm_", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "addbmm_", "alpha")
+    status = c_addbmm_(input._h, batch1._h, batch2._h, beta, alpha)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def addmv(input, mat, vec, *, beta=_ONE, alpha=_ONE, out=None):
+    """`beta` times `input`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addmv", "input")
+    if mat.__class__ is not _Tensor:
+        mat = _tensor(mat, "addmv", "mat")
+    if vec.__class__ is not _Tensor:
+        vec = _tensor(vec, "addmv", "vec")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "addmv", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "addmv", "alpha")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "addmv", "out")
+        status = c_addmv_out(input._h, mat._h, vec._h, beta, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_addmv(input._h, mat._h, vec._h, beta, alpha, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def addmv_(input, mat, vec, *, beta=_ONE, alpha=_ONE):
+    """`beta` times `input`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addmv_", "input")
+    if mat.__class__ is not _Tensor:
+        mat = _tensor(mat, "addmv_", "mat")
+    if vec.__class__ is not _Tensor:
+        vec = _tensor(vec, "addmv_", "vec")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "addmv_", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "addmv_", "alpha")
+    status = c_addmv_(input._h, mat._h, vec._h, beta, alpha)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def addr(input, vec1, vec2, *, beta=_ONE, alpha=_ONE, out=None):
+    """`beta` times `input`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addr", "input")
+    if vec1.__class__ is not _Tensor:
+        vec1 = _tensor(vec1, "addr", "vec1")
+    if vec2.__class__ is not _Tensor:
+        vec2 = _tensor(vec2, "addr", "vec2")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "addr", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "addr", "alpha")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "addr", "out")
+        status = c_addr_out(input._h, vec1._h, vec2._h, beta, alpha, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_addr(input._h, vec1._h, vec2._h, beta, alpha, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def addr_(input, vec1, vec2, *, beta=_ONE, alpha=_ONE):
+    """`beta` times `input`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
+    and `alpha` must be integers.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "addr_", "input")
+    if vec1.__class__ is not _Tensor:
+        vec1 = _tensor(vec1, "addr_", "vec1")
+    if vec2.__class__ is not _Tensor:
+        vec2 = _tensor(vec2, "addr_", "vec2")
+    if beta.__class__ is not _Scalar:
+        beta = _scalar(beta, "addr_", "beta")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "addr_", "alpha")
+    status = c_addr_(input._h, vec1._h, vec2._h, beta, alpha)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def einsum(equation, *tensors):
+    """Sums products of the operands' elements over the subscripts that the output lacks. `equation` names a letter for every dimension of every
+    operand, such as "bij,bjk->bik"; "..." stands for dimensions that broadcast; a letter repeated in one operand takes its diagonal. Without
+    "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions.
+
+    >>> torch.einsum('ij,j->i', torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
+    tensor([3, 7])
+    """
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    equation = _text(equation, "einsum", "equation")
+    tensors, tensors_len = _tensors(tensors, "einsum", "tensors")
+    cell = _take() if _cells else _Cell()
+    status = c_einsum(equation, tensors, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _tensordot_default(input, other, dims=2, *, out=None):
+    """Multiplies and sums over the last `dims` dimensions of `input` and the first `dims` of `other`.
+
+    >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), 1).shape
+    torch.Size([2, 4])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tensordot", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "tensordot", "other")
+    if dims.__class__ is not _Int:
+        dims = _integer(dims, "tensordot", "dims")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "tensordot", "out")
+        status = c_tensordot_out(input._h, other._h, dims, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_tensordot(input._h, other._h, dims, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _tensordot_dims(input, other, dims_self, dims_other, *, out=None):
+    """Multiplies and sums over pairs of dimensions of `input` and `other`, whose sizes match or are 1."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tensordot", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "tensordot", "other")
+    dims_self, dims_self_len = _ints(dims_self, "tensordot", "dims_self")
+    dims_other, dims_other_len = _ints(dims_other, "tensordot", "dims_other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "tensordot", "out")
+        status = c_tensordot_dims_out(input._h, other._h, dims_self, dims_self_len, dims_other, dims_other_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_tensordot_dims(input._h, other._h, dims_self, dims_self_len, dims_other, dims_other_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def tensordot(input, *args, **kwargs):
+    """tensordot(Tensor input, Tensor other, int dims=2)
+    Multiplies and sums over the last `dims` dimensions of `input` and the first `dims` of `other`.
+
+    tensordot(Tensor input, Tensor other, sequence of int dims_self, sequence of int dims_other)
+    Multiplies and sums over pairs of dimensions of `input` and `other`, whose sizes match or are 1.
+
+    >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), 1).shape
+    torch.Size([2, 4])
+    """
+    n = len(args)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"other", "dims", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)) and _is_int(_arg(args, 1, kwargs, "dims", 2)):
+        return _tensordot_default(input, *args, **kwargs)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"other", "dims_self", "dims_other", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)) and _is_ints(_arg(args, 1, kwargs, "dims_self", _absent)) and _is_ints(_arg(args, 2, kwargs, "dims_other", _absent)):
+        return _tensordot_dims(input, *args, **kwargs)
+    raise _no_overload("tensordot", ('(Tensor input, Tensor other, int dims=2)', '(Tensor input, Tensor other, sequence of int dims_self, sequence of int dims_other)'), args, kwargs)
+
+
 def to_string(input, precision=4, threshold=1000, edgeitems=3, linewidth=80, sci_mode=None):
     """Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
     `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
@@ -8524,12 +9327,38 @@ def _max_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     return result
 
 
+def _max_other(input, other, *, out=None):
+    """As `maximum`: the larger of two elements, NaN where either is."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "max", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "max", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "max", "out")
+        status = c_max_other_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_max_other(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
 def max(input, *args, **kwargs):
     """max(Tensor input)
     The largest of all elements, NaN where there is one. An input without elements is an error.
 
     max(Tensor input, int dim, bool keepdim=False)
     The largest elements along `dim` and the int64 index of the first of each. NaN counts as larger than every number.
+
+    max(Tensor input, Tensor other)
+    As `maximum`: the larger of two elements, NaN where either is.
 
     >>> torch.max(torch.tensor([1, 4, 3]))
     tensor(4)
@@ -8541,7 +9370,9 @@ def max(input, *args, **kwargs):
         return _max_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
         return _max_dim(input, *args, **kwargs)
-    raise _no_overload("max", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"other", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)):
+        return _max_other(input, *args, **kwargs)
+    raise _no_overload("max", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)', '(Tensor input, Tensor other)'), args, kwargs)
 
 
 def _min_default(input, *, out=None):
@@ -8603,12 +9434,38 @@ def _min_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     return result
 
 
+def _min_other(input, other, *, out=None):
+    """As `minimum`: the smaller of two elements, NaN where either is."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "min", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "min", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "min", "out")
+        status = c_min_other_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_min_other(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
 def min(input, *args, **kwargs):
     """min(Tensor input)
     The smallest of all elements, NaN where there is one. An input without elements is an error.
 
     min(Tensor input, int dim, bool keepdim=False)
     The smallest elements along `dim` and the int64 index of the first of each. NaN counts as smaller than every number.
+
+    min(Tensor input, Tensor other)
+    As `minimum`: the smaller of two elements, NaN where either is.
 
     >>> torch.min(torch.tensor([1, 4, 3]))
     tensor(1)
@@ -8620,7 +9477,9 @@ def min(input, *args, **kwargs):
         return _min_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
         return _min_dim(input, *args, **kwargs)
-    raise _no_overload("min", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"other", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)):
+        return _min_other(input, *args, **kwargs)
+    raise _no_overload("min", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)', '(Tensor input, Tensor other)'), args, kwargs)
 
 
 _aminmax_default_result = _result_type("aminmax", ("min", "max"))
@@ -9470,6 +10329,2201 @@ def where(condition, input, other, *, out=None):
         status = c_where_scalar(condition._h, input._h, other, cell.address)
     else:
         status = c_where(condition._h, input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def cumsum(input, dim, *, dtype=None, out=None):
+    """Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+
+    >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
+    tensor([1, 3, 6])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cumsum", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cumsum", "dim")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "cumsum", "dtype")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "cumsum", "out")
+        status = c_cumsum_out(input._h, dim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_cumsum(input._h, dim, dtype, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def cumsum_(input, dim, *, dtype=None):
+    """Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+
+    >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
+    tensor([1, 3, 6])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cumsum_", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cumsum_", "dim")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "cumsum_", "dtype")
+    status = c_cumsum_(input._h, dim, dtype)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def cumprod(input, dim, *, dtype=None, out=None):
+    """Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+
+    >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
+    tensor([1, 2, 6])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cumprod", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cumprod", "dim")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "cumprod", "dtype")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "cumprod", "out")
+        status = c_cumprod_out(input._h, dim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_cumprod(input._h, dim, dtype, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def cumprod_(input, dim, *, dtype=None):
+    """Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+
+    >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
+    tensor([1, 2, 6])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cumprod_", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cumprod_", "dim")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "cumprod_", "dtype")
+    status = c_cumprod_(input._h, dim, dtype)
+    if status:
+        raise _failure(status)
+    return input
+
+
+_cummax_default_result = _result_type("cummax", ("values", "indices"))
+
+
+def cummax(input, dim, *, out=None):
+    """Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+
+    >>> torch.cummax(torch.tensor([2, 3, 1]), 0)[0]
+    tensor([2, 3, 3])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cummax", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cummax", "dim")
+    if out is not None:
+        out = _outputs(out, 2, "cummax")
+        status = c_cummax_out(input._h, dim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _cummax_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_cummax(input._h, dim, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _cummax_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+_cummin_default_result = _result_type("cummin", ("values", "indices"))
+
+
+def cummin(input, dim, *, out=None):
+    """Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+
+    >>> torch.cummin(torch.tensor([2, 3, 1]), 0)[0]
+    tensor([2, 2, 1])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cummin", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cummin", "dim")
+    if out is not None:
+        out = _outputs(out, 2, "cummin")
+        status = c_cummin_out(input._h, dim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _cummin_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_cummin(input._h, dim, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _cummin_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def logcumsumexp(input, dim, *, out=None):
+    """Logarithm of the running sum of exponentials along `dim`, without overflow.
+
+    >>> torch.logcumsumexp(torch.tensor([0., 0.]), 0)
+    tensor([0.0000, 0.6931])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "logcumsumexp", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "logcumsumexp", "dim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "logcumsumexp", "out")
+        status = c_logcumsumexp_out(input._h, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_logcumsumexp(input._h, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def logsumexp(input, dim, keepdim=False, *, out=None, keepdims=_absent):
+    """Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
+    `keepdim` keeps reduced dimensions with size 1.
+
+    >>> torch.logsumexp(torch.tensor([0., 0.]), 0)
+    tensor(0.6931)
+    """
+    if keepdims is not _absent:
+        keepdim = keepdims
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "logsumexp", "input")
+    dim, dim_len = _ints(dim, "logsumexp", "dim")
+    if keepdim.__class__ is not _Bool:
+        keepdim = _flag(keepdim, "logsumexp", "keepdim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "logsumexp", "out")
+        status = c_logsumexp_out(input._h, dim, dim_len, keepdim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_logsumexp(input._h, dim, dim_len, keepdim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def softmax(input, dim, dtype=None, *, out=None):
+    """e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+
+    >>> torch.softmax(torch.tensor([1., 1.]), 0)
+    tensor([0.5000, 0.5000])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "softmax", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "softmax", "dim")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "softmax", "dtype")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "softmax", "out")
+        status = c_softmax_out(input._h, dim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_softmax(input._h, dim, dtype, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def log_softmax(input, dim, dtype=None, *, out=None):
+    """Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+
+    >>> torch.log_softmax(torch.tensor([1., 1.]), 0)
+    tensor([-0.6931, -0.6931])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "log_softmax", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "log_softmax", "dim")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "log_softmax", "dtype")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "log_softmax", "out")
+        status = c_log_softmax_out(input._h, dim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_log_softmax(input._h, dim, dtype, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+_sort_default_result = _result_type("sort", ("values", "indices"))
+
+
+def _sort_default(input, dim=-1, descending=False, *, out=None, axis=_absent):
+    """Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
+
+    >>> torch.sort(torch.tensor([3, 1, 2]))[0]
+    tensor([1, 2, 3])
+    """
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sort", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "sort", "dim")
+    if descending.__class__ is not _Bool:
+        descending = _flag(descending, "sort", "descending")
+    if out is not None:
+        out = _outputs(out, 2, "sort")
+        status = c_sort_out(input._h, dim, descending, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _sort_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_sort(input._h, dim, descending, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _sort_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+_sort_stable_result = _result_type("sort", ("values", "indices"))
+
+
+def _sort_stable(input, *, stable, dim=-1, descending=False, out=None, axis=_absent):
+    """As `sort`, which is always stable."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sort", "input")
+    stable = -1 if stable is None else _flag(stable, "sort", "stable")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "sort", "dim")
+    if descending.__class__ is not _Bool:
+        descending = _flag(descending, "sort", "descending")
+    if out is not None:
+        out = _outputs(out, 2, "sort")
+        status = c_sort_stable_out(input._h, stable, dim, descending, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _sort_stable_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_sort_stable(input._h, stable, dim, descending, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _sort_stable_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def sort(input, *args, **kwargs):
+    """sort(Tensor input, int dim=-1, bool descending=False)
+    Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
+
+    sort(Tensor input, *, bool stable, int dim=-1, bool descending=False)
+    As `sort`, which is always stable.
+
+    >>> torch.sort(torch.tensor([3, 1, 2]))[0]
+    tensor([1, 2, 3])
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "descending", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
+        return _sort_default(input, *args, **kwargs)
+    if n <= 0 and "stable" in kwargs and (not kwargs or kwargs.keys() <= {"stable", "dim", "descending", "out"}):
+        return _sort_stable(input, *args, **kwargs)
+    raise _no_overload("sort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
+
+
+def _argsort_default(input, dim=-1, descending=False, *, axis=_absent):
+    """The int64 indices that sort `input` along `dim`.
+
+    >>> torch.argsort(torch.tensor([3, 1, 2]))
+    tensor([1, 2, 0])
+    """
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "argsort", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "argsort", "dim")
+    if descending.__class__ is not _Bool:
+        descending = _flag(descending, "argsort", "descending")
+    cell = _take() if _cells else _Cell()
+    status = c_argsort(input._h, dim, descending, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _argsort_stable(input, *, stable, dim=-1, descending=False, axis=_absent):
+    """As `argsort`, which is always stable."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "argsort", "input")
+    if stable.__class__ is not _Bool:
+        stable = _flag(stable, "argsort", "stable")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "argsort", "dim")
+    if descending.__class__ is not _Bool:
+        descending = _flag(descending, "argsort", "descending")
+    cell = _take() if _cells else _Cell()
+    status = c_argsort_stable(input._h, stable, dim, descending, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def argsort(input, *args, **kwargs):
+    """argsort(Tensor input, int dim=-1, bool descending=False)
+    The int64 indices that sort `input` along `dim`.
+
+    argsort(Tensor input, *, bool stable, int dim=-1, bool descending=False)
+    As `argsort`, which is always stable.
+
+    >>> torch.argsort(torch.tensor([3, 1, 2]))
+    tensor([1, 2, 0])
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "descending"}) and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
+        return _argsort_default(input, *args, **kwargs)
+    if n <= 0 and "stable" in kwargs and (not kwargs or kwargs.keys() <= {"stable", "dim", "descending"}):
+        return _argsort_stable(input, *args, **kwargs)
+    raise _no_overload("argsort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
+
+
+def msort(input, *, out=None):
+    """Sorts along the first dimension.
+
+    >>> torch.msort(torch.tensor([3, 1, 2]))
+    tensor([1, 2, 3])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "msort", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "msort", "out")
+        status = c_msort_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_msort(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+_topk_default_result = _result_type("topk", ("values", "indices"))
+
+
+def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None, axis=_absent):
+    """The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
+
+    >>> torch.topk(torch.tensor([3, 1, 2]), 2)[0]
+    tensor([3, 2])
+    """
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "topk", "input")
+    if k.__class__ is not _Int:
+        k = _integer(k, "topk", "k")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "topk", "dim")
+    if largest.__class__ is not _Bool:
+        largest = _flag(largest, "topk", "largest")
+    if sorted.__class__ is not _Bool:
+        sorted = _flag(sorted, "topk", "sorted")
+    if out is not None:
+        out = _outputs(out, 2, "topk")
+        status = c_topk_out(input._h, k, dim, largest, sorted, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _topk_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_topk(input._h, k, dim, largest, sorted, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _topk_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def _median_default(input):
+    """Of all elements, the lower median; NaN where there is one.
+
+    >>> torch.median(torch.tensor([3, 1, 2]))
+    tensor(2)
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "median", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_median(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+_median_dim_result = _result_type("median", ("values", "indices"))
+
+
+def _median_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
+    """Along `dim`, the lower median; NaN where there is one, and its int64 index."""
+    if keepdims is not _absent:
+        keepdim = keepdims
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "median", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "median", "dim")
+    if keepdim.__class__ is not _Bool:
+        keepdim = _flag(keepdim, "median", "keepdim")
+    if out is not None:
+        out = _outputs(out, 2, "median")
+        status = c_median_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _median_dim_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_median_dim(input._h, dim, keepdim, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _median_dim_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def median(input, *args, **kwargs):
+    """median(Tensor input)
+    Of all elements, the lower median; NaN where there is one.
+
+    median(Tensor input, int dim, bool keepdim=False)
+    Along `dim`, the lower median; NaN where there is one, and its int64 index.
+
+    >>> torch.median(torch.tensor([3, 1, 2]))
+    tensor(2)
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 0 and not kwargs:
+        return _median_default(input, *args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
+        return _median_dim(input, *args, **kwargs)
+    raise _no_overload("median", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
+
+
+def _nanmedian_default(input):
+    """Of all elements, the lower median of what is not NaN.
+
+    >>> torch.nanmedian(torch.tensor([3, 1, 2]))
+    tensor(2)
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "nanmedian", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_nanmedian(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+_nanmedian_dim_result = _result_type("nanmedian", ("values", "indices"))
+
+
+def _nanmedian_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
+    """Along `dim`, the lower median of what is not NaN, and its int64 index."""
+    if keepdims is not _absent:
+        keepdim = keepdims
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "nanmedian", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "nanmedian", "dim")
+    if keepdim.__class__ is not _Bool:
+        keepdim = _flag(keepdim, "nanmedian", "keepdim")
+    if out is not None:
+        out = _outputs(out, 2, "nanmedian")
+        status = c_nanmedian_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _nanmedian_dim_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_nanmedian_dim(input._h, dim, keepdim, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _nanmedian_dim_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def nanmedian(input, *args, **kwargs):
+    """nanmedian(Tensor input)
+    Of all elements, the lower median of what is not NaN.
+
+    nanmedian(Tensor input, int dim, bool keepdim=False)
+    Along `dim`, the lower median of what is not NaN, and its int64 index.
+
+    >>> torch.nanmedian(torch.tensor([3, 1, 2]))
+    tensor(2)
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 0 and not kwargs:
+        return _nanmedian_default(input, *args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
+        return _nanmedian_dim(input, *args, **kwargs)
+    raise _no_overload("nanmedian", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
+
+
+_kthvalue_default_result = _result_type("kthvalue", ("values", "indices"))
+
+
+def kthvalue(input, k, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
+    """The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
+
+    >>> torch.kthvalue(torch.tensor([3, 1, 2]), 2)[0]
+    tensor(2)
+    """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "kthvalue", "input")
+    if k.__class__ is not _Int:
+        k = _integer(k, "kthvalue", "k")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "kthvalue", "dim")
+    if keepdim.__class__ is not _Bool:
+        keepdim = _flag(keepdim, "kthvalue", "keepdim")
+    if out is not None:
+        out = _outputs(out, 2, "kthvalue")
+        status = c_kthvalue_out(input._h, k, dim, keepdim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _kthvalue_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_kthvalue(input._h, k, dim, keepdim, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _kthvalue_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+_mode_default_result = _result_type("mode", ("values", "indices"))
+
+
+def mode(input, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
+    """The most frequent element along `dim`, the smallest of several, and the int64 index of its last occurrence.
+
+    >>> torch.mode(torch.tensor([2, 1, 2]))[0]
+    tensor(2)
+    """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "mode", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "mode", "dim")
+    if keepdim.__class__ is not _Bool:
+        keepdim = _flag(keepdim, "mode", "keepdim")
+    if out is not None:
+        out = _outputs(out, 2, "mode")
+        status = c_mode_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _mode_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_mode(input._h, dim, keepdim, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _mode_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None):
+    """The position in `sorted_sequence`, sorted along its last dimension, before which each element of `input` could be inserted; after equal elements
+    with `right` or `side` 'right'. The sequence is 1-D or agrees with `input` in all dimensions but the last. `sorter` holds the order of a
+    sequence that is not sorted. Gives int64, int32 with `out_int32`.
+
+    >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
+    tensor([1, 2])
+    """
+    if sorted_sequence.__class__ is not _Tensor:
+        sorted_sequence = _tensor(sorted_sequence, "searchsorted", "sorted_sequence")
+    if input.__class__ is not _Tensor:
+        input = _number(input, "searchsorted", "input")
+    if out_int32.__class__ is not _Bool:
+        out_int32 = _flag(out_int32, "searchsorted", "out_int32")
+    if right.__class__ is not _Bool:
+        right = _flag(right, "searchsorted", "right")
+    side = None if side is None else _text(side, "searchsorted", "side")
+    if sorter is not None and sorter.__class__ is not _Tensor:
+        sorter = _tensor(sorter, "searchsorted", "sorter")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "searchsorted", "out")
+        if input.__class__ is _Scalar:
+            status = c_searchsorted_scalar_out(sorted_sequence._h, input, out_int32, right, side, None if sorter is None else sorter._h, out._h)
+        else:
+            status = c_searchsorted_out(sorted_sequence._h, input._h, out_int32, right, side, None if sorter is None else sorter._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if input.__class__ is _Scalar:
+        status = c_searchsorted_scalar(sorted_sequence._h, input, out_int32, right, side, None if sorter is None else sorter._h, cell.address)
+    else:
+        status = c_searchsorted(sorted_sequence._h, input._h, out_int32, right, side, None if sorter is None else sorter._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
+    """The index of the bucket between sorted `boundaries` (1-D) that each element of `input` belongs to, as `searchsorted` gives it.
+
+    >>> torch.bucketize(torch.tensor([3, 4]), torch.tensor([1, 3, 5]))
+    tensor([1, 2])
+    """
+    if input.__class__ is not _Tensor:
+        input = _number(input, "bucketize", "input")
+    if boundaries.__class__ is not _Tensor:
+        boundaries = _tensor(boundaries, "bucketize", "boundaries")
+    if out_int32.__class__ is not _Bool:
+        out_int32 = _flag(out_int32, "bucketize", "out_int32")
+    if right.__class__ is not _Bool:
+        right = _flag(right, "bucketize", "right")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "bucketize", "out")
+        if input.__class__ is _Scalar:
+            status = c_bucketize_scalar_out(input, boundaries._h, out_int32, right, out._h)
+        else:
+            status = c_bucketize_out(input._h, boundaries._h, out_int32, right, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if input.__class__ is _Scalar:
+        status = c_bucketize_scalar(input, boundaries._h, out_int32, right, cell.address)
+    else:
+        status = c_bucketize(input._h, boundaries._h, out_int32, right, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def erf(input, *, out=None):
+    """The error function of every element. Integers and bool count as the default dtype.
+
+    >>> torch.erf(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.8427])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "erf", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "erf", "out")
+        status = c_erf_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_erf(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def erf_(input):
+    """The error function of every element. Integers and bool count as the default dtype.
+
+    >>> torch.erf(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.8427])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "erf_", "input")
+    status = c_erf_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def erfc(input, *, out=None):
+    """1 - erf(`input`), accurate where erf is near 1. Integers and bool count as the default dtype.
+
+    >>> torch.erfc(torch.tensor([0., 1.]))
+    tensor([1.0000, 0.1573])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "erfc", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "erfc", "out")
+        status = c_erfc_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_erfc(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def erfc_(input):
+    """1 - erf(`input`), accurate where erf is near 1. Integers and bool count as the default dtype.
+
+    >>> torch.erfc(torch.tensor([0., 1.]))
+    tensor([1.0000, 0.1573])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "erfc_", "input")
+    status = c_erfc_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def erfinv(input, *, out=None):
+    """The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
+
+    >>> torch.erfinv(torch.tensor([0., 0.5]))
+    tensor([0.0000, 0.4769])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "erfinv", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "erfinv", "out")
+        status = c_erfinv_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_erfinv(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def erfinv_(input):
+    """The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
+
+    >>> torch.erfinv(torch.tensor([0., 0.5]))
+    tensor([0.0000, 0.4769])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "erfinv_", "input")
+    status = c_erfinv_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def lgamma(input, *, out=None):
+    """The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
+
+    >>> torch.lgamma(torch.tensor([0.5, 5.]))
+    tensor([0.5724, 3.1781])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "lgamma", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "lgamma", "out")
+        status = c_lgamma_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_lgamma(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def lgamma_(input):
+    """The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
+
+    >>> torch.lgamma(torch.tensor([0.5, 5.]))
+    tensor([0.5724, 3.1781])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "lgamma_", "input")
+    status = c_lgamma_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def digamma(input, *, out=None):
+    """The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
+
+    >>> torch.digamma(torch.tensor([0.5, 5.]))
+    tensor([-1.9635,  1.5061])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "digamma", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "digamma", "out")
+        status = c_digamma_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_digamma(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def digamma_(input):
+    """The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
+
+    >>> torch.digamma(torch.tensor([0.5, 5.]))
+    tensor([-1.9635,  1.5061])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "digamma_", "input")
+    status = c_digamma_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def i0(input, *, out=None):
+    """The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+
+    >>> torch.i0(torch.tensor([0., 1.]))
+    tensor([1.0000, 1.2661])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "i0", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "i0", "out")
+        status = c_i0_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_i0(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def i0_(input):
+    """The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+
+    >>> torch.i0(torch.tensor([0., 1.]))
+    tensor([1.0000, 1.2661])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "i0_", "input")
+    status = c_i0_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def sinc(input, *, out=None):
+    """sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
+
+    >>> torch.sinc(torch.tensor([0., 0.5]))
+    tensor([1.0000, 0.6366])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sinc", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "sinc", "out")
+        status = c_sinc_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_sinc(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def sinc_(input):
+    """sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
+
+    >>> torch.sinc(torch.tensor([0., 0.5]))
+    tensor([1.0000, 0.6366])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sinc_", "input")
+    status = c_sinc_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def logit(input, eps=None, *, out=None):
+    """log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
+
+    >>> torch.logit(torch.tensor([0.25, 0.5]))
+    tensor([-1.0986,  0.0000])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "logit", "input")
+    eps = None if eps is None else _double(eps, "logit", "eps")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "logit", "out")
+        status = c_logit_out(input._h, eps, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_logit(input._h, eps, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def logit_(input, eps=None):
+    """log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
+
+    >>> torch.logit(torch.tensor([0.25, 0.5]))
+    tensor([-1.0986,  0.0000])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "logit_", "input")
+    eps = None if eps is None else _double(eps, "logit_", "eps")
+    status = c_logit_(input._h, eps)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def polygamma(n, input, *, out=None):
+    """The `n`-th derivative of digamma, `n` >= 0. Integers and bool count as the default dtype.
+
+    >>> torch.polygamma(1, torch.tensor([1., 2.]))
+    tensor([1.6449, 0.6449])
+    """
+    if n.__class__ is not _Int:
+        n = _integer(n, "polygamma", "n")
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "polygamma", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "polygamma", "out")
+        status = c_polygamma_out(n, input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_polygamma(n, input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def mvlgamma(input, p, *, out=None):
+    """The logarithm of the multivariate gamma function of dimension `p` >= 1. Integers and bool count as the default dtype.
+
+    >>> torch.mvlgamma(torch.tensor([2., 3.]), 2)
+    tensor([0.4516, 1.5502])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "mvlgamma", "input")
+    if p.__class__ is not _Int:
+        p = _integer(p, "mvlgamma", "p")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "mvlgamma", "out")
+        status = c_mvlgamma_out(input._h, p, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_mvlgamma(input._h, p, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def mvlgamma_(input, p):
+    """The logarithm of the multivariate gamma function of dimension `p` >= 1. Integers and bool count as the default dtype.
+
+    >>> torch.mvlgamma(torch.tensor([2., 3.]), 2)
+    tensor([0.4516, 1.5502])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "mvlgamma_", "input")
+    if p.__class__ is not _Int:
+        p = _integer(p, "mvlgamma_", "p")
+    status = c_mvlgamma_(input._h, p)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def igamma(input, other, *, out=None):
+    """The regularised lower incomplete gamma function P(`input`, `other`); NaN of negative arguments. The shapes broadcast.
+
+    >>> torch.igamma(torch.tensor([2.]), torch.tensor([1.]))
+    tensor([0.2642])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "igamma", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "igamma", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "igamma", "out")
+        status = c_igamma_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_igamma(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def igamma_(input, other):
+    """The regularised lower incomplete gamma function P(`input`, `other`); NaN of negative arguments. The shapes broadcast.
+
+    >>> torch.igamma(torch.tensor([2.]), torch.tensor([1.]))
+    tensor([0.2642])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "igamma_", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "igamma_", "other")
+    status = c_igamma_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def igammac(input, other, *, out=None):
+    """The regularised upper incomplete gamma function Q(`input`, `other`); NaN of negative arguments. The shapes broadcast.
+
+    >>> torch.igammac(torch.tensor([2.]), torch.tensor([1.]))
+    tensor([0.7358])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "igammac", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "igammac", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "igammac", "out")
+        status = c_igammac_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_igammac(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def igammac_(input, other):
+    """The regularised upper incomplete gamma function Q(`input`, `other`); NaN of negative arguments. The shapes broadcast.
+
+    >>> torch.igammac(torch.tensor([2.]), torch.tensor([1.]))
+    tensor([0.7358])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "igammac_", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "igammac_", "other")
+    status = c_igammac_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def logaddexp(input, other, *, out=None):
+    """log(exp(`input`) + exp(`other`)) without overflow. The shapes broadcast.
+
+    >>> torch.logaddexp(torch.tensor([0.]), torch.tensor([1.]))
+    tensor([1.3133])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "logaddexp", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "logaddexp", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "logaddexp", "out")
+        status = c_logaddexp_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_logaddexp(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def logaddexp2(input, other, *, out=None):
+    """log2(2^`input` + 2^`other`) without overflow. The shapes broadcast.
+
+    >>> torch.logaddexp2(torch.tensor([0.]), torch.tensor([1.]))
+    tensor([1.5850])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "logaddexp2", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "logaddexp2", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "logaddexp2", "out")
+        status = c_logaddexp2_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_logaddexp2(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def xlogy(input, other, *, out=None):
+    """`input` * log(`other`), 0 where `input` is 0 and `other` is not NaN. The shapes broadcast.
+
+    >>> torch.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 3.]))
+    tensor([0.0000, 2.1972])
+    """
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "xlogy", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "xlogy", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "xlogy", "out")
+        if other.__class__ is _Scalar:
+            status = c_xlogy_scalar_out(input._h, other, out._h)
+        else:
+            status = c_xlogy_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_xlogy_scalar(input._h, other, cell.address)
+    else:
+        status = c_xlogy(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def xlogy_(input, other):
+    """`input` * log(`other`), 0 where `input` is 0 and `other` is not NaN. The shapes broadcast.
+
+    >>> torch.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 3.]))
+    tensor([0.0000, 2.1972])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "xlogy_", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "xlogy_", "other")
+    if other.__class__ is _Scalar:
+        status = c_xlogy_scalar_(input._h, other)
+    else:
+        status = c_xlogy_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def gcd(input, other, *, out=None):
+    """The greatest common divisor, never negative but for the most negative integer with itself or 0. The shapes broadcast.
+
+    >>> torch.gcd(torch.tensor([12, 0]), torch.tensor([18, 5]))
+    tensor([6, 5])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "gcd", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "gcd", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "gcd", "out")
+        status = c_gcd_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_gcd(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def gcd_(input, other):
+    """The greatest common divisor, never negative but for the most negative integer with itself or 0. The shapes broadcast.
+
+    >>> torch.gcd(torch.tensor([12, 0]), torch.tensor([18, 5]))
+    tensor([6, 5])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "gcd_", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "gcd_", "other")
+    status = c_gcd_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def lcm(input, other, *, out=None):
+    """The least common multiple. The shapes broadcast.
+
+    >>> torch.lcm(torch.tensor([4, 0]), torch.tensor([6, 5]))
+    tensor([12,  0])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "lcm", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "lcm", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "lcm", "out")
+        status = c_lcm_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_lcm(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def lcm_(input, other):
+    """The least common multiple. The shapes broadcast.
+
+    >>> torch.lcm(torch.tensor([4, 0]), torch.tensor([6, 5]))
+    tensor([12,  0])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "lcm_", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "lcm_", "other")
+    status = c_lcm_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def nextafter(input, other, *, out=None):
+    """The next number of the dtype after `input` in the direction of `other`. The shapes broadcast.
+
+    >>> torch.nextafter(torch.tensor([1.]), torch.tensor([2.]))
+    tensor([1.0000])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "nextafter", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "nextafter", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "nextafter", "out")
+        status = c_nextafter_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_nextafter(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def nextafter_(input, other):
+    """The next number of the dtype after `input` in the direction of `other`. The shapes broadcast.
+
+    >>> torch.nextafter(torch.tensor([1.]), torch.tensor([2.]))
+    tensor([1.0000])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "nextafter_", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "nextafter_", "other")
+    status = c_nextafter_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def heaviside(input, values, *, out=None):
+    """0 where `input` is negative, 1 where it is positive, `values` where it is 0. The shapes broadcast; the dtypes must agree.
+
+    >>> torch.heaviside(torch.tensor([-1., 0., 2.]), torch.tensor([0.5]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "heaviside", "input")
+    if values.__class__ is not _Tensor:
+        values = _tensor(values, "heaviside", "values")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "heaviside", "out")
+        status = c_heaviside_out(input._h, values._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_heaviside(input._h, values._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def heaviside_(input, values):
+    """0 where `input` is negative, 1 where it is positive, `values` where it is 0. The shapes broadcast; the dtypes must agree.
+
+    >>> torch.heaviside(torch.tensor([-1., 0., 2.]), torch.tensor([0.5]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "heaviside_", "input")
+    if values.__class__ is not _Tensor:
+        values = _tensor(values, "heaviside_", "values")
+    status = c_heaviside_(input._h, values._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def ldexp(input, other, *, out=None):
+    """`input` * 2^`other`. The shapes broadcast.
+
+    >>> torch.ldexp(torch.tensor([1.5]), torch.tensor([3]))
+    tensor([12.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "ldexp", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "ldexp", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "ldexp", "out")
+        status = c_ldexp_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_ldexp(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def ldexp_(input, other):
+    """`input` * 2^`other`. The shapes broadcast.
+
+    >>> torch.ldexp(torch.tensor([1.5]), torch.tensor([3]))
+    tensor([12.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "ldexp_", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "ldexp_", "other")
+    status = c_ldexp_(input._h, other._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+_frexp_default_result = _result_type("frexp", ("mantissa", "exponent"))
+
+
+def frexp(input, *, out=None):
+    """Splits every element into `mantissa` * 2^`exponent` with 1/2 <= |mantissa| < 1; `exponent` is int32. 0, NaN and infinities stay, with exponent 0.
+
+    >>> torch.frexp(torch.tensor([3., 0.25]))
+    torch.return_types.frexp(
+    mantissa=tensor([0.7500, 0.5000]),
+    exponent=tensor([ 2, -1], dtype=torch.int32))
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "frexp", "input")
+    if out is not None:
+        out = _outputs(out, 2, "frexp")
+        status = c_frexp_out(input._h, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _frexp_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_frexp(input._h, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _frexp_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
+    """Replaces NaN by `nan` (0 unless given) and infinities by `posinf` and `neginf` (the largest and smallest finite numbers of the dtype unless given); of complex numbers, in both parts.
+
+    >>> torch.nan_to_num(torch.tensor([float('nan'), 1., float('inf')]), posinf=9.)
+    tensor([0., 1., 9.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "nan_to_num", "input")
+    nan = None if nan is None else _double(nan, "nan_to_num", "nan")
+    posinf = None if posinf is None else _double(posinf, "nan_to_num", "posinf")
+    neginf = None if neginf is None else _double(neginf, "nan_to_num", "neginf")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "nan_to_num", "out")
+        status = c_nan_to_num_out(input._h, nan, posinf, neginf, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_nan_to_num(input._h, nan, posinf, neginf, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def nan_to_num_(input, nan=None, posinf=None, neginf=None):
+    """Replaces NaN by `nan` (0 unless given) and infinities by `posinf` and `neginf` (the largest and smallest finite numbers of the dtype unless given); of complex numbers, in both parts.
+
+    >>> torch.nan_to_num(torch.tensor([float('nan'), 1., float('inf')]), posinf=9.)
+    tensor([0., 1., 9.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "nan_to_num_", "input")
+    nan = None if nan is None else _double(nan, "nan_to_num_", "nan")
+    posinf = None if posinf is None else _double(posinf, "nan_to_num_", "posinf")
+    neginf = None if neginf is None else _double(neginf, "nan_to_num_", "neginf")
+    status = c_nan_to_num_(input._h, nan, posinf, neginf)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def deg2rad(input, *, out=None):
+    """Turns degrees into radians. Integers and bool count as the default dtype.
+
+    >>> torch.deg2rad(torch.tensor([180., 90.]))
+    tensor([3.1416, 1.5708])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "deg2rad", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "deg2rad", "out")
+        status = c_deg2rad_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_deg2rad(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def deg2rad_(input):
+    """Turns degrees into radians. Integers and bool count as the default dtype.
+
+    >>> torch.deg2rad(torch.tensor([180., 90.]))
+    tensor([3.1416, 1.5708])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "deg2rad_", "input")
+    status = c_deg2rad_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def rad2deg(input, *, out=None):
+    """Turns radians into degrees. Integers and bool count as the default dtype.
+
+    >>> torch.rad2deg(torch.tensor([3.1416, 1.5708]))
+    tensor([180.0004,  90.0002])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "rad2deg", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "rad2deg", "out")
+        status = c_rad2deg_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_rad2deg(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def rad2deg_(input):
+    """Turns radians into degrees. Integers and bool count as the default dtype.
+
+    >>> torch.rad2deg(torch.tensor([3.1416, 1.5708]))
+    tensor([180.0004,  90.0002])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "rad2deg_", "input")
+    status = c_rad2deg_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def special_expit(input, *, out=None):
+    """Another name of `sigmoid`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "special_expit", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_expit", "out")
+        status = c_special_expit_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_expit(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_exp2(input, *, out=None):
+    """Another name of `exp2`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "special_exp2", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_exp2", "out")
+        status = c_special_exp2_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_exp2(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_expm1(input, *, out=None):
+    """Another name of `expm1`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "special_expm1", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_expm1", "out")
+        status = c_special_expm1_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_expm1(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_log1p(input, *, out=None):
+    """Another name of `log1p`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "special_log1p", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_log1p", "out")
+        status = c_special_log1p_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_log1p(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_erf(input, *, out=None):
+    """Another name of `erf`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "special_erf", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_erf", "out")
+        status = c_special_erf_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_erf(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_erfc(input, *, out=None):
+    """Another name of `erfc`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "special_erfc", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_erfc", "out")
+        status = c_special_erfc_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_erfc(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_erfinv(input, *, out=None):
+    """Another name of `erfinv`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "special_erfinv", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_erfinv", "out")
+        status = c_special_erfinv_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_erfinv(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_gammaln(input, *, out=None):
+    """Another name of `lgamma`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "special_gammaln", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_gammaln", "out")
+        status = c_special_gammaln_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_gammaln(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_digamma(input, *, out=None):
+    """Another name of `digamma`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "special_digamma", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_digamma", "out")
+        status = c_special_digamma_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_digamma(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_psi(input, *, out=None):
+    """Another name of `digamma`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "special_psi", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_psi", "out")
+        status = c_special_psi_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_psi(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_i0(input, *, out=None):
+    """Another name of `i0`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "special_i0", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_i0", "out")
+        status = c_special_i0_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_i0(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_sinc(input, *, out=None):
+    """Another name of `sinc`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "special_sinc", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_sinc", "out")
+        status = c_special_sinc_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_sinc(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_round(input, *, decimals=0, out=None):
+    """Another name of `round`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "special_round", "input")
+    if decimals.__class__ is not _Int:
+        decimals = _integer(decimals, "special_round", "decimals")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_round", "out")
+        status = c_special_round_out(input._h, decimals, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_round(input._h, decimals, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_logit(input, eps=None, *, out=None):
+    """Another name of `logit`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "special_logit", "input")
+    eps = None if eps is None else _double(eps, "special_logit", "eps")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_logit", "out")
+        status = c_special_logit_out(input._h, eps, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_logit(input._h, eps, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_polygamma(n, input, *, out=None):
+    """Another name of `polygamma`."""
+    if n.__class__ is not _Int:
+        n = _integer(n, "special_polygamma", "n")
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "special_polygamma", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_polygamma", "out")
+        status = c_special_polygamma_out(n, input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_polygamma(n, input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_multigammaln(input, p, *, out=None):
+    """Another name of `mvlgamma`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "special_multigammaln", "input")
+    if p.__class__ is not _Int:
+        p = _integer(p, "special_multigammaln", "p")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_multigammaln", "out")
+        status = c_special_multigammaln_out(input._h, p, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_multigammaln(input._h, p, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_gammainc(input, other, *, out=None):
+    """Another name of `igamma`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "special_gammainc", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "special_gammainc", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_gammainc", "out")
+        status = c_special_gammainc_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_gammainc(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_gammaincc(input, other, *, out=None):
+    """Another name of `igammac`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "special_gammaincc", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "special_gammaincc", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_gammaincc", "out")
+        status = c_special_gammaincc_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_gammaincc(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_xlogy(input, other, *, out=None):
+    """Another name of `xlogy`."""
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "special_xlogy", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "special_xlogy", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_xlogy", "out")
+        if other.__class__ is _Scalar:
+            status = c_special_xlogy_scalar_out(input._h, other, out._h)
+        else:
+            status = c_special_xlogy_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_special_xlogy_scalar(input._h, other, cell.address)
+    else:
+        status = c_special_xlogy(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_xlog1py(input, other, *, out=None):
+    """`input` * log1p(`other`), 0 where `input` is 0 and `other` is not NaN; the shapes broadcast.
+
+    >>> torch.special.xlog1py(torch.tensor([0., 2.]), torch.tensor([-1., 3.]))
+    tensor([0.0000, 2.7726])
+    """
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "special_xlog1py", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "special_xlog1py", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_xlog1py", "out")
+        if other.__class__ is _Scalar:
+            status = c_special_xlog1py_scalar_out(input._h, other, out._h)
+        else:
+            status = c_special_xlog1py_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_special_xlog1py_scalar(input._h, other, cell.address)
+    else:
+        status = c_special_xlog1py(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def special_zeta(input, other, *, out=None):
+    """The Hurwitz zeta function: the sum of (`other` + k)^-`input` over k >= 0; the shapes broadcast.
+
+    >>> torch.special.zeta(torch.tensor([2.]), torch.tensor([1.]))
+    tensor([1.6449])
+    """
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "special_zeta", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "special_zeta", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "special_zeta", "out")
+        if other.__class__ is _Scalar:
+            status = c_special_zeta_scalar_out(input._h, other, out._h)
+        else:
+            status = c_special_zeta_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_special_zeta_scalar(input._h, other, cell.address)
+    else:
+        status = c_special_zeta(input._h, other._h, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -11106,6 +14160,20 @@ def __ipow__(self, other):
 _Tensor.__ipow__ = __ipow__
 
 
+def __matmul__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return matmul(self, other)
+_Tensor.__matmul__ = __matmul__
+
+
+def __rmatmul__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
+        return NotImplemented
+    return matmul(other, self)
+_Tensor.__rmatmul__ = __rmatmul__
+
+
 def __and__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -11273,5 +14341,5 @@ def __invert__(self):
 _Tensor.__invert__ = __invert__
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "where", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
-_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_get", "index_set_", "index_set_scalar_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "data_ptr", "is_read_only", "untyped_storage", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "where", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "special_expit", "special_exp2", "special_expm1", "special_log1p", "special_erf", "special_erfc", "special_erfinv", "special_gammaln", "special_digamma", "special_psi", "special_i0", "special_sinc", "special_round", "special_logit", "special_polygamma", "special_multigammaln", "special_gammainc", "special_gammaincc", "special_xlogy", "special_xlog1py", "special_zeta", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_get", "index_set_", "index_set_scalar_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "data_ptr", "is_read_only", "untyped_storage", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))

@@ -55,13 +55,25 @@ struct Exponential {
 };
 
 template <class T>
-LT_INLINE Exponential<T> exp_parts(Vec<T> x, Vec<T> x_lo = T(0)) {
+LT_INLINE Exponential<T> exp_parts(Vec<T> x) {
   const Integer<T> n = nearest(x * Ln2<T>::inverse);
-  const Vec<T> exact = fma(n.value, Vec<T>(-Ln2<T>::hi), x);
-  const Vec<T> rest = fma(n.value, Vec<T>(-Ln2<T>::lo), x_lo);
+  const Vec<T> exact = fma(n.value, Vec<T>(-Ln2<T>::hi), x), rest = n.value * -Ln2<T>::lo;
   const Vec<T> r = exact + rest;
   const Two<T> s = fast_two_sum(Vec<T>(T(1)), exact);
   return {s.hi, fma(r * r, exp_tail(r), s.lo + rest), n};
+}
+
+// The same for x + x_lo with r^2/2 in double length: about 2^-57 of the result is lost, not 2^-55.
+LT_INLINE Exponential<double> exp_parts(Doubles x, Doubles x_lo) {
+  const Integer<double> n = nearest(x * Ln2<double>::inverse);
+  const Doubles exact = fma(n.value, Doubles(-Ln2<double>::hi), x);
+  const Doubles rest = fma(n.value, Doubles(-Ln2<double>::lo), x_lo);
+  const Doubles r = exact + rest;
+  const Two<double> square = two_prod(r, r);
+  const Two<double> s = fast_two_sum(Doubles(1.0), exact);
+  const Two<double> t = fast_two_sum(s.hi, square.hi * 0.5);
+  const Doubles cubic = fma(square.hi * r, exp_cubic(r), fma(square.lo, Doubles(0.5), rest));
+  return {t.hi, cubic + (s.lo + t.lo), n};
 }
 
 // 2^x and 2^x - 1 for float results: |x| < 1000.
@@ -149,21 +161,22 @@ LT_INLINE Doubles vexpm1(Doubles x) {
   return select(abs(x) < 0x1p-54, x, y + y);
 }
 
-// 2^-k / (2^-k + 2^-k e^-x): the power keeps e^-x in range where the result is subnormal.
-template <int k, class T>
-LT_INLINE Vec<T> sigmoid(Vec<T> x, T lowest, T highest) {
-  const Vec<T> c = T(1) / T(int64_t(1) << k);
+// c / (c + c e^-x): c = 2^-k keeps e^-x in range where the result is subnormal.
+template <class T>
+LT_INLINE Vec<T> sigmoid(Vec<T> x, T lowest, T highest, IntOf<T> k, T c) {
   const auto e = exp_parts(clamp(-x, lowest, highest));
-  const Vec<T> s = pow2(Integer<T>{e.n.value, e.n.bits - IntOf<T>(k)});
-  const Two<T> sum = two_sum(c, e.hi * s);
+  const Vec<T> s = pow2(Integer<T>{e.n.value, e.n.bits - k});
+  const Two<T> sum = two_sum(Vec<T>(c), e.hi * s);
   const Two<T> d = fast_two_sum(sum.hi, fma(e.lo, s, sum.lo));
   const Vec<T> y = c / d.hi;
-  const Vec<T> rest = minus_product(c, y, d.hi) - y * d.lo;
-  return fma(y, rest * T(int64_t(1) << k), y);
+  const Vec<T> rest = minus_product(Vec<T>(c), y, d.hi) - y * d.lo;
+  return fma(y, rest * (T(1) / c), y);
 }
 
-LT_INLINE Floats vsigmoid(Floats x) { return sigmoid<40>(x, -20.0f, 105.0f); }
-LT_INLINE Doubles vsigmoid(Doubles x) { return sigmoid<62>(x, -100.0, 746.0); }
+LT_INLINE Floats vsigmoid(Floats x) { return sigmoid(x, -20.0f, 105.0f, 40, 0x1p-40f); }
+LT_INLINE Doubles vsigmoid(Doubles x) {
+  return sigmoid(x, -100.0, 746.0, int64_t(128), 0x1p-128);
+}
 
 }  // namespace
 }  // namespace lt

@@ -51,21 +51,30 @@ LT_INLINE Vec<T> log_special(Vec<T> x, Vec<T> y) {
   return select(x < T(0), Vec<T>(Format<T>::nan), y);
 }
 
-// f - log(1 + f)
-LT_INLINE Doubles log_rest(Doubles f) {
-  const Doubles s = f / (f + 2.0), z = s * s, half_square = f * f * 0.5;
+// log(1 + f) = f - square.hi - square.lo + rest, the square being f^2/2 exactly.
+struct LogTerms {
+  Two<double> square;
+  Doubles rest;
+};
+
+LT_INLINE LogTerms log_terms(Doubles f) {
+  const Doubles s = f / (f + 2.0), z = s * s;
   const Doubles r = z * poly(z, 0x1.5555555555597p-1, 0x1.999999997e2e1p-2, 0x1.2492494388e7cp-2,
                              0x1.c71c50a8e629bp-3, 0x1.74668b4980466p-3, 0x1.3999a4e8445a4p-3,
                              0x1.2f5a8c477a172p-3);
-  return half_square - s * (half_square + r);
+  const Two<double> square = two_prod(f, f * 0.5);
+  return {square, s * (square.hi + r)};
 }
 
 // k ln 2 + log(1 + f + f_lo) as a leading term and a small rest.
 LT_INLINE Two<double> log_parts(Doubles k, Doubles f, Doubles f_lo) {
-  const Two<double> s = fast_two_sum(k * Ln2<double>::hi, f);
+  const LogTerms t = log_terms(f);
+  const Two<double> a = fast_two_sum(k * Ln2<double>::hi, f);
+  const Two<double> b = fast_two_sum(a.hi, -t.square.hi);
   // f_lo / (1 + f)
   const Doubles correction = f_lo * fma(f, f - 1.0, Doubles(1.0));
-  return {s.hi, (fma(k, Doubles(Ln2<double>::lo), correction) - log_rest(f)) + s.lo};
+  const Doubles small = fma(k, Doubles(Ln2<double>::lo), correction - t.square.lo);
+  return {b.hi, t.rest + (small + (a.lo + b.lo))};
 }
 
 // lo * 2^-k; none where x is so large that 2^-k is no normal number and lo does not count.
@@ -110,7 +119,10 @@ LT_INLINE Doubles vlog(Doubles x) {
 
 // k * unit + log(1 + f) * factor, each constant in two parts, the first of unit a short one.
 LT_INLINE Doubles log_to_base(Split<double> s, Two<double> unit, Two<double> factor) {
-  const Two<double> y = multiply(fast_two_sum(s.f, -log_rest(s.f)), factor);
+  const LogTerms t = log_terms(s.f);
+  const Two<double> a = fast_two_sum(s.f, -t.square.hi);
+  const Two<double> b = fast_two_sum(a.hi, t.rest + (a.lo - t.square.lo));
+  const Two<double> y = multiply(b, factor);
   const Two<double> sum = fast_two_sum(s.k * unit.hi, y.hi);
   return sum.hi + (sum.lo + fma(s.k, unit.lo, y.lo));
 }

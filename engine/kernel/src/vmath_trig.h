@@ -99,17 +99,17 @@ LT_INLINE Reduced reduce(Doubles x) {
 // sin r and cos r for |r| <= pi/4 as a leading term and a small rest.
 LT_INLINE Two<double> sin_parts(Two<double> r) {
   const Doubles z = r.hi * r.hi;
-  const Doubles p =
-      poly(z, -0x1.5555555555547p-3, 0x1.111111110f578p-7, -0x1.a01a019badb6cp-13,
-             0x1.71de351e69569p-19, -0x1.ae5e1e7906922p-26, 0x1.5d7dbb5809bd5p-33);
-  return {r.hi, fma(z * r.hi, p, r.lo * fma(z, Doubles(-0.5), Doubles(1.0)))};
+  const Doubles p = poly(z, 0x1.111111110f578p-7, -0x1.a01a019badb6cp-13, 0x1.71de351e69569p-19,
+                         -0x1.ae5e1e7906922p-26, 0x1.5d7dbb5809bd5p-33);
+  const Doubles q = fma(z, p, Doubles(-0x1.5555555555547p-3));
+  return {r.hi, fma(z * r.hi, q, r.lo * fma(z, Doubles(-0.5), Doubles(1.0)))};
 }
 LT_INLINE Two<double> cos_parts(Two<double> r) {
   const Two<double> square = two_prod(r.hi, r.hi);
   const Doubles z = square.hi;
   const Doubles p =
       poly(z, 0x1.5555555555549p-5, -0x1.6c16c16c14bcfp-10, 0x1.a01a019c24f08p-16,
-             -0x1.27e4f7a4f6404p-22, 0x1.1ee9a7b515d33p-29, -0x1.8f8b7e7dc49c9p-37);
+           -0x1.27e4f7a4f6404p-22, 0x1.1ee9a7b515d33p-29, -0x1.8f8b7e7dc49c9p-37);
   const Two<double> s = fast_two_sum(Doubles(1.0), z * -0.5);
   return {s.hi, fma(z * z, p, s.lo - fma(r.hi, r.lo, square.lo * 0.5))};
 }

@@ -87,6 +87,9 @@ func run() error {
 	if err := generatePython(out, ops); err != nil {
 		return err
 	}
+	if err := generateNode(out, ops); err != nil {
+		return err
+	}
 	generateDocs(out, ops)
 	changed, err := out.flush()
 	fmt.Printf("generate: %d of %d files changed\n", changed, len(out.files))

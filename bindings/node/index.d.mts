@@ -1,0 +1,1 @@
+export * from './gen_index.js';

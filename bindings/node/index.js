@@ -1,0 +1,13 @@
+'use strict';
+
+// The package: the addon's operators, and the parts that are easier said in JavaScript.
+const native = require('./lib/native.js');
+const constants = require('./lib/constants.js');
+const { tensor, asTensor, float } = require('./lib/create.js');
+const { slice } = require('./lib/access.js');
+const { scope } = require('./lib/scope.js');
+const { version } = require('./package.json');
+
+const { enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
+
+module.exports = { ...operators, ...constants, tensor, asTensor, float, slice, scope, version };

@@ -1,0 +1,33 @@
+'use strict';
+
+const native = require('./native.js');
+
+// The tensors, storages and generators in a value, through arrays and plain objects.
+function collect(value, into, seen) {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return;
+  seen.add(value);
+  if (value instanceof native.Tensor || value instanceof native.Storage || value instanceof native.Generator) {
+    into.push(value);
+  } else if (!ArrayBuffer.isView(value)) {
+    for (const item of value instanceof Map || value instanceof Set ? value.values() : Object.values(value)) collect(item, into, seen);
+  }
+}
+
+// Calls fn and disposes the tensors that it made, except those in its result.
+function scope(fn) {
+  const kept = [];
+  native.enterScope();
+  try {
+    const result = fn();
+    if (typeof result?.then === 'function') {
+      result.then(undefined, () => {}); // the error below tells more than a rejection that nobody awaits
+      throw new TypeError('scope: the function must not be asynchronous; dispose what it makes instead');
+    }
+    collect(result, kept, new Set());
+    return result;
+  } finally {
+    native.leaveScope(kept);
+  }
+}
+
+module.exports = { scope };

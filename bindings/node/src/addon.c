@@ -1,0 +1,50 @@
+// The module: environments and the values that are no operators.
+#include "addon.h"
+
+lt_env *lt_get_env(napi_env env) {
+  void *e = NULL;
+  napi_get_instance_data(env, &e);
+  return e;
+}
+
+static void close_env(napi_env env, void *data, void *hint) {
+  (void)env, (void)hint;
+  lt_env *e = data;
+  lt_close_inbox(e);
+  while (e->scope) {
+    lt_scope *outer = e->scope->outer;
+    free(e->scope);
+    e->scope = outer;
+  }
+  free(e->bindings);
+  free(e);
+}
+
+static napi_value live_handles(napi_env env, napi_callback_info info) {
+  (void)info;
+  return lt_from_int(env, tensor_live_handles());
+}
+
+static napi_value dtype_size(napi_env env, napi_callback_info info) {
+  size_t argc = 1, length;
+  napi_value value;
+  char name[16];
+  tensor_dtype dtype = TENSOR_DTYPE_NONE;
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL))) return NULL;
+  if (napi_get_value_string_utf8(env, value, name, sizeof name, &length) == napi_ok) lt_read_dtype(name, &dtype);
+  return lt_from_int(env, tensor_dtype_size(dtype));
+}
+
+NAPI_MODULE_INIT() {
+  lt_env *e = calloc(1, sizeof *e);
+  if (!e) return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the environment");
+  const napi_property_descriptor functions[] = {
+      {"liveHandles", NULL, live_handles, NULL, NULL, NULL, napi_default_jsproperty, NULL},
+      {"dtypeSize", NULL, dtype_size, NULL, NULL, NULL, napi_default_jsproperty, NULL},
+  };
+  if (!lt_open_inbox(env, e) || !lt_ok(env, napi_set_instance_data(env, e, close_env, NULL)) || !lt_define_classes(env, exports) ||
+      !lt_define_memory(env, exports) || !lt_define_operators(env, e, exports) ||
+      !lt_ok(env, napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions)))
+    return NULL;
+  return exports;
+}

@@ -1,0 +1,321 @@
+// The classes Tensor, Storage and Generator: owners of handles, freed by dispose(), by a scope, or by the collector.
+#include <stdio.h>
+
+#include "addon.h"
+
+static const napi_type_tag tag = {0x6c696274656e736fULL, 0x722e6e6f64652e31ULL};
+static const char *const class_names[] = {"Tensor", "Storage", "Generator"};
+
+enum {
+  REPORT_BYTES = 1 << 18,  // V8 is told of external memory in steps of this
+  SWEEP_BYTES = 1 << 26,   // new memory, and new handles, after which collected objects are looked for
+  SWEEP_BOXES = 1 << 13
+};
+
+static void account(napi_env env, lt_env *e, int64_t bytes) {
+  e->unreported += bytes;
+  if (e->unreported < REPORT_BYTES && e->unreported > -REPORT_BYTES) return;
+  int64_t now;
+  napi_adjust_external_memory(env, e->unreported, &now);
+  e->unreported = 0;
+}
+
+static void free_handle(napi_env env, lt_box *box) {
+  if (box->kind == LT_TENSOR) tensor_free(box->handle);
+  if (box->kind == LT_STORAGE) tensor_storage_free(box->handle);
+  if (box->kind == LT_GENERATOR) tensor_generator_free(box->handle);
+  box->handle = NULL;
+  if (box->buffer) lt_release_buffer(env, box->buffer);
+  box->buffer = NULL;
+}
+
+static void leave_scope(lt_box *box) {
+  if (!box->scope) return;
+  if (box->previous)
+    box->previous->next = box->next;
+  else
+    box->scope->boxes = box->next;
+  if (box->next) box->next->previous = box->previous;
+  box->scope = NULL;
+}
+
+static void enter_scope(lt_box *box, lt_scope *scope) {
+  box->scope = scope;
+  box->previous = NULL;
+  box->next = scope->boxes;
+  if (box->next) box->next->previous = box;
+  scope->boxes = box;
+}
+
+static void dispose(napi_env env, lt_env *e, lt_box *box) {
+  if (box->disposed) return;
+  box->disposed = true;
+  leave_scope(box);
+  account(env, e, -box->bytes);
+  if (box->users == 0) free_handle(env, box);
+  lt_drain_inbox(env, e);
+}
+
+static void finalize(napi_env env, void *data, void *hint) {
+  (void)hint;
+  lt_box *box = data;
+  lt_env *e = lt_get_env(env);
+  box->wrapped = false;
+  dispose(env, e, box);
+  if (box->newer)
+    box->newer->older = box->older;
+  else
+    e->newest = box->older;
+  if (box->older) box->older->newer = box->newer;
+  e->boxes--;
+  napi_delete_reference(env, box->object);
+  if (box->users == 0) free(box);
+}
+
+// Node runs finalizers when the event loop turns, which a long loop does not let it do. So memory of objects that the
+// collector has already taken is given back here, from time to time.
+static void sweep(napi_env env, lt_env *e) {
+  for (lt_box *box = e->newest; box;) {
+    napi_handle_scope handles;
+    if (napi_open_handle_scope(env, &handles) != napi_ok) break;
+    for (int i = 0; box && i < 1024; i++, box = box->older) {
+      napi_value object = NULL;
+      if (!box->disposed && napi_get_reference_value(env, box->object, &object) == napi_ok && !object) dispose(env, e, box);
+    }
+    napi_close_handle_scope(env, handles);
+  }
+  e->made = e->made_bytes = 0;
+}
+
+void lt_use(lt_box *box) { box->users++; }
+
+void lt_unuse(napi_env env, lt_box *box) {
+  if (--box->users > 0) return;
+  if (box->disposed && box->handle) free_handle(env, box);
+  if (!box->wrapped) free(box);
+}
+
+// Runs for every object of the three classes; only lt_wrap can make one.
+static napi_value construct(napi_env env, napi_callback_info info) {
+  napi_value self;
+  void *data;
+  if (!lt_ok(env, napi_get_cb_info(env, info, NULL, NULL, &self, &data))) return NULL;
+  lt_env *e = lt_get_env(env);
+  lt_box *box = e->pending;
+  e->pending = NULL;
+  if (!box) {
+    const char *name = data;
+    lt_throw_type(env, "%s is not constructed with new: use %s", name,
+                  strcmp(name, "Tensor") == 0    ? "tensor(data), zeros(size) or another function that makes tensors"
+                  : strcmp(name, "Storage") == 0 ? "storageNew(nbytes) or tensor.untypedStorage()"
+                                                 : "generatorNew()");
+    return NULL;
+  }
+  if (!lt_ok(env, napi_type_tag_object(env, self, &tag))) return NULL;
+  if (!lt_ok(env, napi_wrap(env, self, box, finalize, NULL, &box->object))) return NULL;
+  box->wrapped = true;
+  box->older = e->newest;
+  if (box->older) box->older->newer = box;
+  e->newest = box;
+  e->boxes++;
+  return self;
+}
+
+napi_value lt_wrap(napi_env env, lt_type kind, void *handle, int64_t bytes) {
+  lt_env *e = lt_get_env(env);
+  lt_box *box = calloc(1, sizeof *box);
+  if (!box) {
+    lt_box orphan = {.kind = kind, .handle = handle};
+    free_handle(env, &orphan);
+    return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for a handle");
+  }
+  box->kind = kind, box->handle = handle, box->bytes = bytes;
+  napi_value class, object;
+  e->pending = box;
+  if (!lt_ok(env, napi_get_reference_value(env, e->classes[kind], &class)) ||
+      !lt_ok(env, napi_new_instance(env, class, 0, NULL, &object))) {
+    e->pending = NULL;
+    if (!box->wrapped) {
+      free_handle(env, box);
+      free(box);
+    }
+    return NULL;
+  }
+  if (e->scope) enter_scope(box, e->scope);
+  account(env, e, bytes);
+  e->made++, e->made_bytes += bytes;
+  if (e->made_bytes >= SWEEP_BYTES || e->made >= (e->boxes > 2 * SWEEP_BOXES ? e->boxes / 2 : SWEEP_BOXES)) sweep(env, e);
+  return object;
+}
+
+lt_box *lt_unwrap(napi_env env, napi_value value) {
+  bool ours;
+  void *box;
+  if (napi_check_object_type_tag(env, value, &tag, &ours) != napi_ok || !ours) return NULL;
+  return napi_unwrap(env, value, &box) == napi_ok ? box : NULL;
+}
+
+bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box, bool write) {
+  char message[256];
+  const char *state = NULL;
+  tensor_status status = TENSOR_ERROR_HANDLE;
+  if (box->disposed) {
+    state = "has been disposed";
+  } else if (box->buffer && lt_buffer_detached(env, box->buffer)) {
+    state = "shares an ArrayBuffer that was transferred away";
+  } else if (box->writing || (write && box->reading)) {
+    status = TENSOR_ERROR_RUNTIME;
+    state = box->writing ? "is being written by an asynchronous call" : "is being read by an asynchronous call";
+  }
+  if (!state) return true;
+  snprintf(message, sizeof message, "%s: argument '%s' (a %s) %s", op, argument, class_names[box->kind], state);
+  lt_throw_status(env, status, message);
+  return false;
+}
+
+// The box of `this`; kind is the class that the method belongs to.
+static lt_box *self_of(napi_env env, napi_callback_info info, void **data) {
+  napi_value self;
+  if (!lt_ok(env, napi_get_cb_info(env, info, NULL, NULL, &self, data))) return NULL;
+  napi_valuetype type;
+  lt_box *box = napi_typeof(env, self, &type) == napi_ok && type == napi_object ? lt_unwrap(env, self) : NULL;
+  if (!box) lt_throw_type(env, "the method or property was used on something else than a tensor, storage or generator");
+  return box;
+}
+
+static napi_value dispose_method(napi_env env, napi_callback_info info) {
+  lt_box *box = self_of(env, info, NULL);
+  if (box) dispose(env, lt_get_env(env), box);
+  return NULL;
+}
+
+static napi_value is_disposed(napi_env env, napi_callback_info info) {
+  lt_box *box = self_of(env, info, NULL);
+  napi_value result = NULL;
+  if (box) lt_ok(env, napi_get_boolean(env, box->disposed, &result));
+  return result;
+}
+
+typedef enum property { SHAPE, STRIDES, DTYPE, DEVICE, LAYOUT, NDIM, NUMEL, OFFSET } property;
+
+static napi_value int_array(napi_env env, const int64_t *values, int64_t n) {
+  napi_value array;
+  if (!lt_ok(env, napi_create_array_with_length(env, (size_t)n, &array))) return NULL;
+  for (int64_t i = 0; i < n; i++) {
+    napi_value v = lt_from_int(env, values[i]);
+    if (!v || !lt_ok(env, napi_set_element(env, array, (uint32_t)i, v))) return NULL;
+  }
+  return array;
+}
+
+static napi_value get_property(napi_env env, napi_callback_info info) {
+  void *data;
+  lt_box *box = self_of(env, info, &data);
+  if (!box) return NULL;
+  property p = (property)(intptr_t)data;
+  static const char *const names[] = {"shape", "strides", "dtype", "device", "layout", "ndim", "numel", "storageOffset"};
+  if (box->kind != LT_TENSOR) {
+    lt_throw_type(env, "%s is a property of tensors", names[p]);
+    return NULL;
+  }
+  // Sizes may change under an asynchronous call that writes, so that the tensor is off limits until it is done.
+  if (!lt_check_box(env, names[p], "self", box, false)) return NULL;
+  const tensor_t *t = box->handle;
+  switch (p) {
+    case SHAPE:
+      return int_array(env, tensor_sizes(t), tensor_dim(t));
+    case STRIDES:
+      return int_array(env, tensor_strides(t), tensor_dim(t));
+    case DTYPE:
+      return lt_from_text(env, tensor_dtype_name(tensor_get_dtype(t)));
+    case DEVICE:
+      return lt_from_device(env, tensor_get_device(t));
+    case LAYOUT:
+      return lt_from_text(env, lt_layout_name(tensor_get_layout(t)));
+    case NDIM:
+      return lt_from_int(env, tensor_dim(t));
+    case NUMEL:
+      return lt_from_int(env, tensor_numel(t));
+    case OFFSET:
+      return lt_from_int(env, tensor_storage_offset(t));
+  }
+  return NULL;
+}
+
+static napi_value enter(napi_env env, napi_callback_info info) {
+  (void)info;
+  lt_env *e = lt_get_env(env);
+  lt_scope *scope = calloc(1, sizeof *scope);
+  if (!scope) return lt_throw_status(env, TENSOR_ERROR_MEMORY, "scope: no memory");
+  scope->outer = e->scope;
+  e->scope = scope;
+  return NULL;
+}
+
+// leaveScope(kept): disposes what the innermost scope made, except the tensors in the array kept, which the outer scope
+// takes over.
+static napi_value leave(napi_env env, napi_callback_info info) {
+  size_t argc = 1;
+  napi_value kept;
+  lt_env *e = lt_get_env(env);
+  lt_scope *scope = e->scope;
+  uint32_t length;
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &kept, NULL, NULL)) ||
+      !lt_ok(env, napi_get_array_length(env, kept, &length)) || !scope)
+    return NULL;
+  for (uint32_t i = 0; i < length; i++) {
+    napi_value item;
+    if (!lt_ok(env, napi_get_element(env, kept, i, &item))) return NULL;
+    lt_box *box = lt_unwrap(env, item);
+    if (!box || box->scope != scope) continue;
+    leave_scope(box);
+    if (scope->outer) enter_scope(box, scope->outer);
+  }
+  e->scope = scope->outer;
+  while (scope->boxes) dispose(env, e, scope->boxes);
+  free(scope);
+  return NULL;
+}
+
+static napi_value is_tensor(napi_env env, napi_callback_info info) {
+  size_t argc = 1;
+  napi_value value, result = NULL;
+  lt_js js;
+  if (lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL)) && lt_look(env, value, &js))
+    lt_ok(env, napi_get_boolean(env, js.kind == LT_JS_TENSOR, &result));
+  return result;
+}
+
+static bool define_class(napi_env env, napi_value exports, lt_type kind) {
+#define PROPERTY(name, what) {name, NULL, NULL, get_property, NULL, NULL, napi_default, (void *)what}
+  const napi_property_descriptor members[] = {
+      {"dispose", NULL, dispose_method, NULL, NULL, NULL, napi_default_method, NULL},
+      {"disposed", NULL, NULL, is_disposed, NULL, NULL, napi_default, NULL},
+      PROPERTY("shape", SHAPE),
+      PROPERTY("strides", STRIDES),
+      PROPERTY("dtype", DTYPE),
+      PROPERTY("device", DEVICE),
+      PROPERTY("layout", LAYOUT),
+      PROPERTY("ndim", NDIM),
+      PROPERTY("numel", NUMEL),
+      PROPERTY("storageOffset", OFFSET),
+  };
+#undef PROPERTY
+  napi_value class;
+  size_t count = kind == LT_TENSOR ? sizeof members / sizeof *members : 2;
+  return lt_ok(env, napi_define_class(env, class_names[kind], NAPI_AUTO_LENGTH, construct, (void *)class_names[kind], count, members,
+                                      &class)) &&
+         lt_ok(env, napi_create_reference(env, class, 1, &lt_get_env(env)->classes[kind])) &&
+         lt_ok(env, napi_set_named_property(env, exports, class_names[kind], class));
+}
+
+bool lt_define_classes(napi_env env, napi_value exports) {
+  const napi_property_descriptor functions[] = {
+      {"enterScope", NULL, enter, NULL, NULL, NULL, napi_default, NULL},
+      {"leaveScope", NULL, leave, NULL, NULL, NULL, napi_default, NULL},
+      {"isTensor", NULL, is_tensor, NULL, NULL, NULL, napi_default_jsproperty, NULL},
+  };
+  return define_class(env, exports, LT_TENSOR) && define_class(env, exports, LT_STORAGE) &&
+         define_class(env, exports, LT_GENERATOR) &&
+         lt_ok(env, napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions));
+}

@@ -1,0 +1,574 @@
+// Binding of JavaScript arguments to an operator's overloads, the call itself, and its results.
+#include <stdio.h>
+
+#include "addon.h"
+
+// A function of the module or a method of a class: an entry in one of its forms.
+typedef struct lt_binding {
+  const lt_entry *entry;
+  lt_mode mode;
+  bool method, async;
+} lt_binding;
+
+enum { MAX_INPUTS = LT_MAX_ARGUMENTS + 1 };
+
+typedef struct option {
+  char name[48];
+  lt_js js;
+} option;
+
+// What JavaScript passed.
+typedef struct inputs {
+  lt_js positional[MAX_INPUTS];
+  int count;
+  option options[MAX_INPUTS];
+  int option_count;
+  napi_value out;  // the option of that name, NULL without
+} inputs;
+
+// -------------------------------------------------------------------------------------------------- memory of a call
+
+typedef struct lt_block {
+  struct lt_block *next;
+  _Alignas(16) char data[];
+} lt_block;
+
+void *lt_allocate(lt_call *call, size_t bytes) {
+  bytes = (bytes + 15) / 16 * 16;
+  if (bytes <= sizeof call->inline_block - call->used) {
+    void *p = call->inline_block + call->used;
+    call->used += bytes;
+    return p;
+  }
+  lt_block *block = malloc(sizeof *block + bytes);
+  if (!block) return NULL;
+  block->next = call->blocks;
+  call->blocks = block;
+  return block->data;
+}
+
+bool lt_hold(napi_env env, lt_call *call, const char *argument, lt_box *box, bool write) {
+  if (!lt_check_box(env, call->op->name, argument, box, write)) return false;
+  if (call->held_count == call->held_room) {
+    int32_t room = call->held_room ? 2 * call->held_room : 8;
+    lt_held *held = lt_allocate(call, (size_t)room * sizeof *held);
+    if (!held) {
+      lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the arguments");
+      return false;
+    }
+    if (call->held_count) memcpy(held, call->held, (size_t)call->held_count * sizeof *held);
+    call->held = held, call->held_room = room;
+  }
+  call->held[call->held_count++] = (lt_held){box, write};
+  call->shares |= box->buffer != NULL;
+  return true;
+}
+
+static void start_call(lt_call *call, const lt_operator *op, lt_mode mode) {
+  call->op = op, call->mode = mode;
+  call->shares = false;
+  call->held = NULL, call->held_count = call->held_room = 0;
+  call->temporary_count = 0;
+  call->blocks = NULL, call->used = 0;
+}
+
+static void end_call(lt_call *call) {
+  for (int i = 0; i < call->temporary_count; i++) tensor_free(call->temporaries[i]);
+  while (call->blocks) {
+    lt_block *next = call->blocks->next;
+    free(call->blocks);
+    call->blocks = next;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------- inputs
+
+static bool read_options(napi_env env, const char *op, napi_value object, inputs *in) {
+  napi_value names;
+  uint32_t count;
+  if (!lt_ok(env, napi_get_property_names(env, object, &names)) || !lt_ok(env, napi_get_array_length(env, names, &count))) return false;
+  for (uint32_t i = 0; i < count; i++) {
+    napi_value key, value;
+    size_t length;
+    if (in->option_count == MAX_INPUTS) return lt_throw_type(env, "%s: too many options", op);
+    option *o = &in->options[in->option_count];
+    if (!lt_ok(env, napi_get_element(env, names, i, &key)) ||
+        !lt_ok(env, napi_get_value_string_utf8(env, key, o->name, sizeof o->name, &length)) ||
+        !lt_ok(env, napi_get_property(env, object, key, &value)) || !lt_look(env, value, &o->js))
+      return false;
+    if (o->js.kind == LT_JS_ABSENT) continue;
+    if (strcmp(o->name, "out") == 0) {
+      if (o->js.kind != LT_JS_NULL) in->out = value;
+      continue;
+    }
+    in->option_count++;
+  }
+  return true;
+}
+
+static bool read_inputs(napi_env env, napi_callback_info info, const lt_binding **binding, inputs *in) {
+  napi_value values[MAX_INPUTS + 1], self;
+  size_t count = MAX_INPUTS + 1;
+  void *data;
+  if (!lt_ok(env, napi_get_cb_info(env, info, &count, values, &self, &data))) return false;
+  const lt_binding *b = *binding = data;
+  const char *op = b->entry->overloads->name;
+  in->count = in->option_count = 0;
+  in->out = NULL;
+  if (b->method && !lt_look(env, self, &in->positional[in->count++])) return false;
+  if (in->count + count > MAX_INPUTS) return lt_throw_type(env, "%s: %zu arguments are too many", op, count);
+  for (size_t i = 0; i < count; i++)
+    if (!lt_look(env, values[i], &in->positional[in->count++])) return false;
+  while (in->count > b->method && in->positional[in->count - 1].kind == LT_JS_ABSENT) in->count--;
+  if (in->count > b->method && in->positional[in->count - 1].kind == LT_JS_OBJECT)
+    return read_options(env, op, in->positional[--in->count].value, in);
+  return true;
+}
+
+// ---------------------------------------------------------------------------------------------------------- binding
+
+static int find_argument(const lt_operator *op, const char *name) {
+  for (int i = 0; i < op->argument_count; i++)
+    if (strcmp(op->arguments[i].name, name) == 0) return i;
+  return -1;
+}
+
+// Assigns what was passed to an overload's arguments; false, with the reason in why, where it does not fit.
+static bool fit(napi_env env, const lt_operator *op, lt_mode mode, const inputs *in, const lt_js **given, char *why, size_t room) {
+  if (!op->forms[mode][0]) {
+    snprintf(why, room, "it has no %s form", mode == LT_OUT ? "out" : "in-place");
+    return false;
+  }
+  if (in->count > op->positional_count) {
+    snprintf(why, room, "it takes %d positional arguments, but %d were given", op->positional_count, in->count);
+    return false;
+  }
+  for (int i = 0; i < op->argument_count; i++) given[i] = i < in->count ? &in->positional[i] : NULL;
+  for (int i = 0; i < in->option_count; i++) {
+    int at = find_argument(op, in->options[i].name);
+    if (at < 0) {
+      snprintf(why, room, "it has no argument '%s'", in->options[i].name);
+      return false;
+    }
+    if (given[at]) {
+      snprintf(why, room, "argument '%s' was given twice", in->options[i].name);
+      return false;
+    }
+    given[at] = &in->options[i].js;
+  }
+  for (int i = 0; i < op->argument_count; i++) {
+    const lt_argument *a = &op->arguments[i];
+    if (given[i] && given[i]->kind == LT_JS_ABSENT) given[i] = NULL;
+    if (!given[i] && !(a->flags & LT_HAS_DEFAULT)) {
+      snprintf(why, room, "argument '%s' (%s) is missing", a->name, lt_type_name(a));
+      return false;
+    }
+    if (given[i] && !lt_accepts(env, a, given[i])) {
+      snprintf(why, room, "argument '%s' must be %s, not %s", a->name, lt_type_name(a), lt_kind_name(given[i]));
+      return false;
+    }
+  }
+  return true;
+}
+
+// "add(input, other, {alpha})"
+static int signature(const lt_operator *op, char *to, size_t room) {
+  int n = snprintf(to, room, "%s(", op->name);
+  for (int i = 0; i < op->argument_count && n < (int)room; i++) {
+    const lt_argument *a = &op->arguments[i];
+    bool keyword = a->flags & LT_IS_KEYWORD, first = keyword && (i == 0 || !(op->arguments[i - 1].flags & LT_IS_KEYWORD));
+    n += snprintf(to + n, room - (size_t)n, "%s%s%s%s", i ? ", " : "", first ? "{" : "", a->name,
+                  keyword && i + 1 == op->argument_count ? "}" : "");
+  }
+  if (n < (int)room) n += snprintf(to + n, room - (size_t)n, ")");
+  return n < (int)room ? n : (int)room - 1;
+}
+
+static const lt_operator *choose(napi_env env, const lt_entry *entry, lt_mode mode, const inputs *in, const lt_js **given) {
+  char why[256], message[1024];
+  for (int i = 0; i < entry->count; i++)
+    if (fit(env, &entry->overloads[i], mode, in, given, why, sizeof why)) return &entry->overloads[i];
+  if (entry->count == 1) {
+    lt_throw_type(env, "%s: %s", entry->overloads->name, why);
+    return NULL;
+  }
+  int n = snprintf(message, sizeof message, "%s: no form takes these arguments (", entry->overloads->name);
+  for (int i = 0; i < in->count && n < (int)sizeof message; i++)
+    n += snprintf(message + n, sizeof message - (size_t)n, "%s%s", i ? ", " : "", lt_kind_name(&in->positional[i]));
+  if (n < (int)sizeof message) n += snprintf(message + n, sizeof message - (size_t)n, "); there are ");
+  for (int i = 0; i < entry->count && n + 4 < (int)sizeof message; i++) {
+    if (i) n += snprintf(message + n, sizeof message - (size_t)n, " and ");
+    n += signature(&entry->overloads[i], message + n, sizeof message - (size_t)n);
+  }
+  lt_throw_type(env, "%s", message);
+  return NULL;
+}
+
+// A number where C takes only a tensor becomes a zero-dim tensor that counts as a number.
+static bool wrap_number(napi_env env, lt_call *call, tensor_scalar scalar, lt_value *to) {
+  tensor_status status = tensor_scalar_operand(scalar, &to->tensor);
+  if (status) {
+    lt_throw_status(env, status, tensor_last_error());
+    return false;
+  }
+  call->temporaries[call->temporary_count++] = to->tensor;
+  return true;
+}
+
+static bool convert_operand(napi_env env, lt_call *call, int i, const lt_js *js, lt_value *to, bool *number) {
+  const lt_argument *a = &call->op->arguments[i];
+  if (js && js->kind == LT_JS_TENSOR) {
+    to->tensor = js->box->handle;
+    return lt_hold(env, call, a->name, js->box, false);
+  }
+  tensor_scalar scalar = js ? js->scalar : a->value.scalar;
+  if (i == call->op->operand && call->op->forms[call->mode][1]) {
+    to->scalar = scalar;
+    *number = true;
+    return true;
+  }
+  return wrap_number(env, call, scalar, to);
+}
+
+// The tensors of the out option: one, or an array or object of as many as there are results.
+static bool bind_outs(napi_env env, lt_call *call, napi_value out) {
+  const lt_operator *op = call->op;
+  for (int i = 0; i < op->result_count; i++) {
+    napi_value item = out;
+    lt_js js;
+    bool array;
+    if (op->result_count > 1) {
+      if (!lt_ok(env, napi_is_array(env, out, &array))) return false;
+      if (!lt_ok(env, array ? napi_get_element(env, out, (uint32_t)i, &item)
+                            : napi_get_named_property(env, out, op->results[i].name, &item)))
+        return false;
+    }
+    if (!lt_look(env, item, &js)) return false;
+    if (js.kind != LT_JS_TENSOR)
+      return lt_throw_type(env, "%s: out must be %s, not %s", op->name,
+                           op->result_count > 1 ? "an array of a tensor for each result" : "a tensor", lt_kind_name(&js));
+    call->outs[i] = item;
+    call->results[i].tensor = js.box->handle;
+    if (!lt_hold(env, call, "out", js.box, true)) return false;
+  }
+  return true;
+}
+
+static bool bind(napi_env env, lt_call *call, const inputs *in, const lt_js **given) {
+  const lt_operator *op = call->op;
+  bool number = false;
+  for (int i = 0; i < op->argument_count; i++) {
+    const lt_argument *a = &op->arguments[i];
+    lt_value *to = &call->arguments[i];
+    if (i == 0 && call->mode == LT_INPLACE) {
+      to->tensor = given[0]->box->handle;
+      if (!lt_hold(env, call, a->name, given[0]->box, true)) return false;
+    } else if (a->type == LT_OPERAND) {
+      if (!convert_operand(env, call, i, given[i], to, &number)) return false;
+    } else if (given[i]) {
+      if (!lt_convert(env, call, a, given[i], to)) return false;
+    } else {
+      *to = a->value;
+    }
+  }
+  // What a call that makes nothing new returns.
+  bool returns_self = call->mode == LT_INPLACE || (op->result_count == 0 && op->argument_count && op->arguments[0].flags & LT_IS_MUTATED);
+  call->outs[0] = returns_self ? given[0]->value : NULL;
+  call->form = op->forms[call->mode][number];
+  return call->mode != LT_OUT || bind_outs(env, call, in->out);
+}
+
+// ---------------------------------------------------------------------------------------------------------- results
+
+static napi_value wrap_result(napi_env env, lt_call *call, tensor_t *tensor, bool alias) {
+  int64_t bytes = alias ? 0 : tensor_numel(tensor) * tensor_dtype_size(tensor_get_dtype(tensor));
+  napi_value object = lt_wrap(env, LT_TENSOR, tensor, bytes);
+  if (!object || !call->shares) return object;
+  lt_box *box = lt_unwrap(env, object);
+  for (int i = 0; i < call->held_count; i++)
+    if (call->held[i].box->buffer) lt_inherit_buffer(box, call->held[i].box->buffer);
+  return object;
+}
+
+static napi_value list_result(napi_env env, lt_call *call, lt_value *r, bool alias) {
+  napi_value array, item = NULL;
+  int64_t i = 0, n = r->tensors.length;
+  if (lt_ok(env, napi_create_array_with_length(env, (size_t)n, &array)))
+    for (; i < n; i++) {
+      item = wrap_result(env, call, r->tensors.items[i], alias);
+      if (!item || !lt_ok(env, napi_set_element(env, array, (uint32_t)i, item))) {
+        i++;
+        break;
+      }
+    }
+  bool complete = n == 0 || (i == n && item);
+  for (; i < n; i++) tensor_free(r->tensors.items[i]);
+  tensor_list_free(r->tensors.items, 0);
+  return complete ? array : NULL;
+}
+
+static napi_value one_result(napi_env env, lt_call *call, int i) {
+  const lt_argument *what = &call->op->results[i];
+  lt_value *r = &call->results[i];
+  napi_value v = NULL;
+  if (what->flags & LT_IS_LIST) return list_result(env, call, r, what->flags & LT_IS_ALIAS);
+  switch (what->type) {
+    case LT_TENSOR:
+      return wrap_result(env, call, r->tensor, what->flags & LT_IS_ALIAS);
+    case LT_STORAGE:
+      return lt_wrap(env, LT_STORAGE, r->storage, 0);
+    case LT_GENERATOR:
+      return lt_wrap(env, LT_GENERATOR, r->generator, 0);
+    case LT_SCALAR:
+      return lt_from_scalar(env, r->scalar);
+    case LT_FLOAT:
+      lt_ok(env, napi_create_double(env, r->f, &v));
+      return v;
+    case LT_BOOL:
+      lt_ok(env, napi_get_boolean(env, r->b, &v));
+      return v;
+    case LT_STR:
+      v = lt_from_text(env, r->string);
+      tensor_string_free(r->string);
+      return v;
+    case LT_DTYPE:
+      return lt_from_text(env, tensor_dtype_name(r->dtype));
+    case LT_DEVICE:
+      return lt_from_device(env, r->device);
+    default:
+      return lt_from_int(env, r->i);
+  }
+}
+
+static napi_value results(napi_env env, lt_call *call) {
+  const lt_operator *op = call->op;
+  napi_value object, v = NULL;
+  if (call->shares)
+    for (int i = 0; i < call->held_count; i++)
+      for (int k = 0; call->held[i].write && k < call->held_count; k++)
+        if (call->held[k].box->buffer && k != i) lt_inherit_buffer(call->held[i].box, call->held[k].box->buffer);
+  if (call->outs[0] && (call->mode != LT_OUT || op->result_count == 1)) return call->outs[0];
+  if (op->result_count == 0) {
+    lt_ok(env, napi_get_undefined(env, &v));
+    return v;
+  }
+  if (op->result_count == 1) return one_result(env, call, 0);
+  if (!lt_ok(env, napi_create_object(env, &object))) return NULL;
+  for (int i = 0; i < op->result_count; i++) {
+    v = call->mode == LT_OUT ? call->outs[i] : one_result(env, call, i);
+    if (!v || !lt_ok(env, napi_set_named_property(env, object, op->results[i].name, v))) return NULL;
+  }
+  return object;
+}
+
+// ------------------------------------------------------------------------------------------------------ synchronous
+
+static bool prepare(napi_env env, napi_callback_info info, const lt_binding **binding, lt_call *call) {
+  inputs in;
+  const lt_js *given[LT_MAX_ARGUMENTS];
+  if (!read_inputs(env, info, binding, &in)) return false;
+  const lt_binding *b = *binding;
+  lt_mode mode = b->mode == LT_FUNCTION && in.out ? LT_OUT : b->mode;
+  const lt_operator *op = choose(env, b->entry, mode, &in, given);
+  if (!op) return false;
+  start_call(call, op, mode);
+  if (mode == LT_INPLACE && given[0]->kind != LT_JS_TENSOR) return lt_throw_type(env, "%s_: the method was used on %s", op->name, lt_kind_name(given[0]));
+  if (bind(env, call, &in, given)) return true;
+  end_call(call);
+  return false;
+}
+
+static napi_value invoke(napi_env env, napi_callback_info info) {
+  const lt_binding *binding;
+  lt_call call;
+  if (!prepare(env, info, &binding, &call)) return NULL;
+  tensor_status status = call.form(call.arguments, call.results);
+  napi_value v = status ? lt_throw_status(env, status, tensor_last_error()) : results(env, &call);
+  end_call(&call);
+  lt_drain_inbox(env, lt_get_env(env));
+  return v;
+}
+
+// ----------------------------------------------------------------------------------------------------- asynchronous
+
+// An asynchronous call. Its tensors stay alive, and are not changed by others, until it is done.
+typedef struct job {
+  lt_call call;
+  napi_async_work work;
+  napi_deferred deferred;
+  napi_ref outs;  // an array of the objects that the call returns
+  tensor_status status;
+  char *message;
+} job;
+
+static void run_job(napi_env env, void *data) {
+  (void)env;
+  job *j = data;
+  j->status = j->call.form(j->call.arguments, j->call.results);
+  if (j->status) j->message = strdup(tensor_last_error());
+}
+
+static void hold_tensors(lt_call *call) {
+  for (int i = 0; i < call->held_count; i++) {
+    lt_use(call->held[i].box);
+    if (call->held[i].write)
+      call->held[i].box->writing = true;
+    else
+      call->held[i].box->reading++;
+  }
+}
+
+static void let_go(napi_env env, lt_call *call) {
+  for (int i = 0; i < call->held_count; i++) {
+    if (call->held[i].write)
+      call->held[i].box->writing = false;
+    else
+      call->held[i].box->reading--;
+    lt_unuse(env, call->held[i].box);
+  }
+}
+
+static bool keep_outs(napi_env env, job *j) {
+  napi_value array;
+  if (!lt_ok(env, napi_create_array(env, &array))) return false;
+  int count = j->call.mode == LT_OUT ? j->call.op->result_count : 1;
+  for (int i = 0; i < count; i++)
+    if (j->call.outs[i] && !lt_ok(env, napi_set_element(env, array, (uint32_t)i, j->call.outs[i]))) return false;
+  return lt_ok(env, napi_create_reference(env, array, 1, &j->outs));
+}
+
+static bool restore_outs(napi_env env, job *j) {
+  napi_value array;
+  if (!lt_ok(env, napi_get_reference_value(env, j->outs, &array))) return false;
+  int count = j->call.mode == LT_OUT ? j->call.op->result_count : 1;
+  for (int i = 0; i < count; i++)
+    if (j->call.outs[i] && !lt_ok(env, napi_get_element(env, array, (uint32_t)i, &j->call.outs[i]))) return false;
+  return true;
+}
+
+static void free_job(napi_env env, job *j) {
+  end_call(&j->call);
+  if (j->work) napi_delete_async_work(env, j->work);
+  if (j->outs) napi_delete_reference(env, j->outs);
+  free(j->message);
+  free(j);
+}
+
+static napi_value take_exception(napi_env env) {
+  napi_value error = NULL;
+  napi_get_and_clear_last_exception(env, &error);
+  return error;
+}
+
+static void finish_job(napi_env env, napi_status state, void *data) {
+  job *j = data;
+  napi_value value = NULL;
+  if (state == napi_ok && j->status == TENSOR_OK && restore_outs(env, j)) value = results(env, &j->call);
+  let_go(env, &j->call);
+  if (value) {
+    napi_resolve_deferred(env, j->deferred, value);
+  } else {
+    const char *message = state == napi_cancelled ? "the call was cancelled" : j->message ? j->message : "the call failed";
+    napi_value error = j->status || state != napi_ok ? lt_error(env, j->status ? j->status : TENSOR_ERROR_RUNTIME, message) : take_exception(env);
+    if (error) napi_reject_deferred(env, j->deferred, error);
+  }
+  free_job(env, j);
+  lt_drain_inbox(env, lt_get_env(env));
+}
+
+// A promise that is rejected with the pending exception.
+static napi_value rejected(napi_env env) {
+  napi_value promise = NULL, error = take_exception(env);
+  napi_deferred deferred;
+  if (error && napi_create_promise(env, &deferred, &promise) == napi_ok) napi_reject_deferred(env, deferred, error);
+  return promise;
+}
+
+static napi_value invoke_async(napi_env env, napi_callback_info info) {
+  const lt_binding *binding;
+  napi_value promise, name;
+  job *j = calloc(1, sizeof *j);
+  if (!j) return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for an asynchronous call");
+  if (!prepare(env, info, &binding, &j->call)) {
+    free(j);
+    return rejected(env);
+  }
+  if (!keep_outs(env, j) || !lt_ok(env, napi_create_string_utf8(env, j->call.op->name, NAPI_AUTO_LENGTH, &name)) ||
+      !lt_ok(env, napi_create_async_work(env, NULL, name, run_job, finish_job, j, &j->work)) ||
+      !lt_ok(env, napi_create_promise(env, &j->deferred, &promise))) {
+    free_job(env, j);
+    return rejected(env);
+  }
+  hold_tensors(&j->call);
+  if (lt_ok(env, napi_queue_async_work(env, j->work))) return promise;
+  let_go(env, &j->call);
+  free_job(env, j);
+  return NULL;
+}
+
+// ------------------------------------------------------------------------------------------------------ registration
+
+// The object that path lies in, made where missing, and the last part of path.
+static bool find_place(napi_env env, napi_value exports, const char *path, napi_value *object, const char **last) {
+  *object = exports;
+  for (const char *dot; (dot = strchr(path, '.')); path = dot + 1) {
+    napi_value key, next;
+    bool has;
+    if (!lt_ok(env, napi_create_string_utf8(env, path, (size_t)(dot - path), &key)) ||
+        !lt_ok(env, napi_has_own_property(env, *object, key, &has)))
+      return false;
+    if (has ? !lt_ok(env, napi_get_property(env, *object, key, &next))
+            : !lt_ok(env, napi_create_object(env, &next)) || !lt_ok(env, napi_set_property(env, *object, key, next)))
+      return false;
+    *object = next;
+  }
+  *last = path;
+  return true;
+}
+
+static bool define(napi_env env, lt_binding *binding, napi_value object, const char *name, const char *suffix) {
+  char full[96];
+  snprintf(full, sizeof full, "%s%s", name, suffix);
+  const napi_property_descriptor property = {full, NULL, binding->async ? invoke_async : invoke, NULL, NULL, NULL,
+                                             binding->method ? napi_default_method : napi_default_jsproperty, binding};
+  return lt_ok(env, napi_define_properties(env, object, 1, &property));
+}
+
+static bool prototype_of(napi_env env, napi_value exports, const char *class, napi_value *prototype) {
+  napi_value constructor;
+  return lt_ok(env, napi_get_named_property(env, exports, class, &constructor)) &&
+         lt_ok(env, napi_get_named_property(env, constructor, "prototype", prototype));
+}
+
+bool lt_define_operators(napi_env env, lt_env *e, napi_value exports) {
+  napi_value tensor, storage, generator;
+  if (!prototype_of(env, exports, "Tensor", &tensor) || !prototype_of(env, exports, "Storage", &storage) ||
+      !prototype_of(env, exports, "Generator", &generator))
+    return false;
+  lt_binding *next = e->bindings = calloc(4 * lt_entry_count, sizeof *next);
+  if (!next) return false;
+  for (size_t i = 0; i < lt_entry_count; i++) {
+    const lt_entry *entry = &lt_entries[i];
+    napi_value object;
+    const char *name;
+    napi_handle_scope scope;
+    if (!lt_ok(env, napi_open_handle_scope(env, &scope)) || !find_place(env, exports, entry->path, &object, &name)) return false;
+    if (entry->forms & LT_AS_FUNCTION) {
+      *next = (lt_binding){entry, LT_FUNCTION, false, false};
+      if (!define(env, next++, object, name, "")) return false;
+      *next = (lt_binding){entry, LT_FUNCTION, false, true};
+      if (entry->forms & LT_AS_ASYNC && !define(env, next++, object, name, "Async")) return false;
+    }
+    if (entry->forms & LT_AS_METHOD) {
+      napi_value class = entry->forms & LT_AS_STORAGE ? storage : entry->forms & LT_AS_GENERATOR ? generator : tensor;
+      *next = (lt_binding){entry, LT_FUNCTION, true, false};
+      if (!define(env, next++, class, name, "")) return false;
+    }
+    if (entry->forms & LT_AS_INPLACE) {
+      *next = (lt_binding){entry, LT_INPLACE, true, false};
+      if (!define(env, next++, tensor, name, "_")) return false;
+    }
+    napi_close_handle_scope(env, scope);
+  }
+  return true;
+}

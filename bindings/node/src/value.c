@@ -1,0 +1,537 @@
+// JavaScript values as C arguments, and C results as JavaScript values.
+#include <math.h>
+#include <stdio.h>
+
+#include "addon.h"
+
+// -------------------------------------------------------------------------------------------------------- looking
+
+static bool look_bigint(napi_env env, napi_value value, lt_js *js) {
+  int64_t i;
+  bool lossless;
+  if (!lt_ok(env, napi_get_value_bigint_int64(env, value, &i, &lossless))) return false;
+  if (!lossless) {
+    lt_throw_status(env, TENSOR_ERROR_VALUE, "a BigInt does not fit in 64 bits with sign");
+    return false;
+  }
+  js->kind = LT_JS_INT;
+  js->scalar = tensor_int(i);
+  return true;
+}
+
+static void look_number(double d, lt_js *js) {
+  // -0 has no integer form, and 2^63 and beyond do not fit.
+  bool integer = d == floor(d) && d >= -0x1p63 && d < 0x1p63 && !(d == 0 && signbit(d));
+  js->kind = integer ? LT_JS_INT : LT_JS_FLOAT;
+  js->scalar = integer ? tensor_int((int64_t)d) : tensor_float(d);
+}
+
+static bool get_double(napi_env env, napi_value object, const char *name, double *to) {
+  napi_value v;
+  return napi_get_named_property(env, object, name, &v) == napi_ok && napi_get_value_double(env, v, to) == napi_ok;
+}
+
+// {re, im} is a complex number; {value, kind} a number of a stated kind; {start, stop, step, kind: 'slice'} a slice.
+static bool look_object(napi_env env, napi_value value, lt_js *js) {
+  bool has;
+  napi_value v;
+  char kind[8];
+  size_t length;
+  js->kind = LT_JS_OBJECT;
+  if (!lt_ok(env, napi_has_named_property(env, value, "re", &has))) return false;
+  if (has) {
+    double re, im;
+    if (!get_double(env, value, "re", &re) || !get_double(env, value, "im", &im))
+      return lt_throw_type(env, "a complex number is {re, im} with two numbers");
+    js->kind = LT_JS_COMPLEX;
+    js->scalar = tensor_complex(re, im);
+    return true;
+  }
+  if (!lt_ok(env, napi_has_named_property(env, value, "kind", &has))) return false;
+  if (!has) return true;
+  if (!lt_ok(env, napi_get_named_property(env, value, "kind", &v))) return false;
+  if (napi_get_value_string_utf8(env, v, kind, sizeof kind, &length) != napi_ok) return true;
+  if (strcmp(kind, "slice") == 0) {
+    js->kind = LT_JS_SLICE;
+    return true;
+  }
+  double d;
+  if (strcmp(kind, "float") != 0 || !get_double(env, value, "value", &d))
+    return lt_throw_type(env, "a number with a kind is {value, kind: 'float'}");
+  js->kind = LT_JS_FLOAT;
+  js->scalar = tensor_float(d);
+  return true;
+}
+
+bool lt_look(napi_env env, napi_value value, lt_js *js) {
+  napi_valuetype type;
+  js->value = value;
+  js->box = NULL;
+  if (!lt_ok(env, napi_typeof(env, value, &type))) return false;
+  switch (type) {
+    case napi_undefined:
+      js->kind = LT_JS_ABSENT;
+      return true;
+    case napi_null:
+      js->kind = LT_JS_NULL;
+      return true;
+    case napi_boolean: {
+      bool b;
+      js->kind = LT_JS_BOOL;
+      if (!lt_ok(env, napi_get_value_bool(env, value, &b))) return false;
+      js->scalar = tensor_bool(b);
+      return true;
+    }
+    case napi_number: {
+      double d;
+      if (!lt_ok(env, napi_get_value_double(env, value, &d))) return false;
+      look_number(d, js);
+      return true;
+    }
+    case napi_bigint:
+      return look_bigint(env, value, js);
+    case napi_string:
+      js->kind = LT_JS_STRING;
+      return true;
+    case napi_object:
+      break;
+    default:
+      js->kind = LT_JS_OTHER;
+      return true;
+  }
+  if ((js->box = lt_unwrap(env, value))) {
+    js->kind = LT_JS_TENSOR + js->box->kind;
+    return true;
+  }
+  bool is;
+  if (!lt_ok(env, napi_is_array(env, value, &is))) return false;
+  if (is) {
+    js->kind = LT_JS_ARRAY;
+    return true;
+  }
+  if (!lt_ok(env, napi_is_typedarray(env, value, &is))) return false;
+  if (is) {
+    js->kind = LT_JS_TYPED_ARRAY;
+    return true;
+  }
+  return look_object(env, value, js);
+}
+
+// ---------------------------------------------------------------------------------------------------------- names
+
+static const char *const layouts[] = {"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"};
+static const char *const formats[] = {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
+
+const char *lt_layout_name(tensor_layout layout) {
+  return layout >= 0 && (size_t)layout < sizeof layouts / sizeof *layouts ? layouts[layout] : "none";
+}
+
+static int find_name(const char *const *names, int count, const char *text) {
+  for (int i = 0; i < count; i++)
+    if (strcmp(names[i], text) == 0) return i;
+  return -1;
+}
+
+bool lt_read_dtype(const char *text, tensor_dtype *dtype) {
+  for (int d = TENSOR_BOOL; d <= TENSOR_BCOMPLEX32; d++)
+    if (strcmp(tensor_dtype_name((tensor_dtype)d), text) == 0) {
+      *dtype = (tensor_dtype)d;
+      return true;
+    }
+  return false;
+}
+
+static bool read_device(const char *text, tensor_device *device) {
+  return tensor_parse_device(text, device) == TENSOR_OK;
+}
+
+// Reads a string as a value of an enumeration; false when it names none.
+static bool read_name(lt_type type, const char *text, lt_value *to) {
+  int found;
+  switch (type) {
+    case LT_DTYPE: {
+      tensor_dtype d;
+      if (!lt_read_dtype(text, &d)) return false;
+      to->i = d;
+      return true;
+    }
+    case LT_DEVICE:
+      return read_device(text, &to->device);
+    case LT_LAYOUT:
+      found = find_name(layouts, sizeof layouts / sizeof *layouts, text);
+      break;
+    case LT_FORMAT:
+      found = find_name(formats, sizeof formats / sizeof *formats, text);
+      break;
+    default:
+      return false;
+  }
+  to->i = found;
+  return found >= 0;
+}
+
+static bool short_text(napi_env env, const lt_js *js, char *to, size_t room) {
+  size_t length;
+  return js->kind == LT_JS_STRING && napi_get_value_string_utf8(env, js->value, to, room, &length) == napi_ok;
+}
+
+const char *lt_type_name(const lt_argument *argument) {
+  static const char *const one[] = {
+      [LT_TENSOR] = "a tensor", [LT_STORAGE] = "a storage", [LT_GENERATOR] = "a generator", [LT_OPERAND] = "a tensor or a number",
+      [LT_SCALAR] = "a number", [LT_INT] = "an integer", [LT_FLOAT] = "a number", [LT_BOOL] = "a boolean", [LT_STR] = "a string",
+      [LT_DTYPE] = "a dtype, such as 'float32'", [LT_DEVICE] = "a device, such as 'cpu'", [LT_LAYOUT] = "a layout, such as 'strided'",
+      [LT_FORMAT] = "a memory format, such as 'channels_last'", [LT_INDEX] = "an array of index items"};
+  static const char *const many[] = {
+      [LT_TENSOR] = "an array of tensors", [LT_SCALAR] = "an array of numbers", [LT_INT] = "an integer or an array of integers",
+      [LT_FLOAT] = "an array of numbers", [LT_BOOL] = "an array of booleans", [LT_INDEX] = "an array of index items"};
+  return argument->flags & LT_IS_LIST ? many[argument->type] : one[argument->type];
+}
+
+const char *lt_kind_name(const lt_js *js) {
+  static const char *const names[] = {
+      [LT_JS_ABSENT] = "undefined", [LT_JS_NULL] = "null", [LT_JS_BOOL] = "a boolean", [LT_JS_INT] = "an integer",
+      [LT_JS_FLOAT] = "a number with a fraction", [LT_JS_COMPLEX] = "a complex number", [LT_JS_STRING] = "a string",
+      [LT_JS_ARRAY] = "an array", [LT_JS_TYPED_ARRAY] = "a typed array", [LT_JS_TENSOR] = "a tensor",
+      [LT_JS_STORAGE] = "a storage", [LT_JS_GENERATOR] = "a generator", [LT_JS_SLICE] = "a slice", [LT_JS_OBJECT] = "an object",
+      [LT_JS_OTHER] = "a value of another kind"};
+  return names[js->kind];
+}
+
+// -------------------------------------------------------------------------------------------------------- fitting
+
+static bool is_number(const lt_js *js) { return js->kind >= LT_JS_BOOL && js->kind <= LT_JS_COMPLEX; }
+
+static bool accepts_one(napi_env env, lt_type type, const lt_js *js) {
+  char text[64];
+  lt_value v;
+  switch (type) {
+    case LT_TENSOR:
+      return js->kind == LT_JS_TENSOR;
+    case LT_STORAGE:
+      return js->kind == LT_JS_STORAGE;
+    case LT_GENERATOR:
+      return js->kind == LT_JS_GENERATOR;
+    case LT_OPERAND:
+      return js->kind == LT_JS_TENSOR || is_number(js);
+    case LT_SCALAR:
+      return is_number(js);
+    case LT_INT:
+      return js->kind == LT_JS_INT;
+    case LT_FLOAT:
+      return js->kind == LT_JS_INT || js->kind == LT_JS_FLOAT;
+    case LT_BOOL:
+      return js->kind == LT_JS_BOOL;
+    case LT_STR:
+      return js->kind == LT_JS_STRING;
+    case LT_INDEX:
+      return js->kind != LT_JS_OBJECT && js->kind != LT_JS_OTHER;
+    default:
+      return short_text(env, js, text, sizeof text) && read_name(type, text, &v);
+  }
+}
+
+bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js) {
+  if (js->kind == LT_JS_NULL && argument->type != LT_INDEX) return argument->flags & LT_IS_OPTIONAL;
+  if (!(argument->flags & LT_IS_LIST) || argument->type == LT_INDEX) return accepts_one(env, argument->type, js);
+  if (js->kind == LT_JS_TYPED_ARRAY) return argument->type != LT_TENSOR;
+  if (js->kind != LT_JS_ARRAY) return argument->type == LT_INT && js->kind == LT_JS_INT;
+  uint32_t length;
+  napi_value first;
+  lt_js item;
+  if (napi_get_array_length(env, js->value, &length) != napi_ok) return false;
+  if (length == 0) return true;
+  return napi_get_element(env, js->value, 0, &first) == napi_ok && lt_look(env, first, &item) &&
+         ((item.kind == LT_JS_NULL && argument->type == LT_TENSOR) || accepts_one(env, argument->type, &item));
+}
+
+// ------------------------------------------------------------------------------------------------------ converting
+
+static bool out_of_memory(napi_env env) {
+  lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the arguments");
+  return false;
+}
+
+static const char *copy_text(napi_env env, lt_call *call, napi_value value) {
+  size_t length;
+  if (!lt_ok(env, napi_get_value_string_utf8(env, value, NULL, 0, &length))) return NULL;
+  char *text = lt_allocate(call, length + 1);
+  if (!text) {
+    out_of_memory(env);
+    return NULL;
+  }
+  return lt_ok(env, napi_get_value_string_utf8(env, value, text, length + 1, &length)) ? text : NULL;
+}
+
+static bool wrong_item(napi_env env, const lt_call *call, const lt_argument *argument, uint32_t at, const lt_js *item) {
+  return lt_throw_type(env, "%s: argument '%s' must be %s; item %u is %s", call->op->name, argument->name, lt_type_name(argument), at,
+                       lt_kind_name(item));
+}
+
+static size_t item_size(lt_type type) {
+  switch (type) {
+    case LT_BOOL:
+      return sizeof(bool);
+    case LT_SCALAR:
+      return sizeof(tensor_scalar);
+    case LT_INDEX:
+      return sizeof(tensor_index);
+    default:
+      return 8;
+  }
+}
+
+static bool parse_int(const char **at, int64_t *to) {
+  char *end;
+  *to = strtoll(*at, &end, 10);
+  bool any = end != *at;
+  *at = end;
+  return any;
+}
+
+static const char *skip(const char *at) { return at + strspn(at, " \t"); }
+
+// One item of an index in text form: "3", "1:5:2", "...", "None", "true".
+static bool parse_index(const char **text, tensor_index *to) {
+  static const struct {
+    const char *word;
+    int32_t kind;
+    int64_t start;
+  } words[] = {{"...", TENSOR_INDEX_ELLIPSIS, 0}, {"None", TENSOR_INDEX_NEW_AXIS, 0}, {"null", TENSOR_INDEX_NEW_AXIS, 0},
+               {"true", TENSOR_INDEX_BOOL, 1},    {"false", TENSOR_INDEX_BOOL, 0}};
+  const char *at = skip(*text);
+  *to = (tensor_index){.kind = TENSOR_INDEX_INT, .start = TENSOR_NONE, .stop = TENSOR_NONE, .step = TENSOR_NONE};
+  bool found = false;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    size_t length = strlen(words[i].word);
+    if (strncmp(at, words[i].word, length) != 0) continue;
+    to->kind = words[i].kind, to->start = words[i].start;
+    at += length;
+    found = true;
+    break;
+  }
+  if (!found) {
+    found = parse_int(&at, &to->start);
+    if (!found) to->start = TENSOR_NONE;
+    at = skip(at);
+    int64_t *const more[] = {&to->stop, &to->step};
+    for (int i = 0; i < 2 && *at == ':'; i++) {
+      to->kind = TENSOR_INDEX_SLICE;
+      found = true;
+      at = skip(at + 1);
+      if (!parse_int(&at, more[i])) *more[i] = TENSOR_NONE;
+      at = skip(at);
+    }
+  }
+  *text = skip(at);
+  return found && (**text == 0 || **text == ',');
+}
+
+static bool bad_index(napi_env env, const lt_call *call, const char *text) {
+  lt_throw_type(env, "%s: '%s' is not an index; examples are '3', '1:5:2', '...', 'None' and '1:, None, ..., ::2'", call->op->name,
+                text);
+  return false;
+}
+
+static bool slice_part(napi_env env, const lt_call *call, napi_value object, const char *name, int64_t *to) {
+  napi_value v;
+  lt_js js;
+  if (!lt_ok(env, napi_get_named_property(env, object, name, &v)) || !lt_look(env, v, &js)) return false;
+  *to = TENSOR_NONE;
+  if (js.kind == LT_JS_INT) *to = js.scalar.value.i;
+  if (js.kind == LT_JS_INT || js.kind == LT_JS_ABSENT || js.kind == LT_JS_NULL) return true;
+  return lt_throw_type(env, "%s: %s of a slice must be an integer, not %s", call->op->name, name, lt_kind_name(&js));
+}
+
+static bool convert_index_item(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js, uint32_t at, tensor_index *to) {
+  *to = (tensor_index){.start = TENSOR_NONE, .stop = TENSOR_NONE, .step = TENSOR_NONE};
+  switch (js->kind) {
+    case LT_JS_INT:
+      to->kind = TENSOR_INDEX_INT, to->start = js->scalar.value.i;
+      return true;
+    case LT_JS_BOOL:
+      to->kind = TENSOR_INDEX_BOOL, to->start = js->scalar.value.i;
+      return true;
+    case LT_JS_NULL:
+      to->kind = TENSOR_INDEX_NEW_AXIS;
+      return true;
+    case LT_JS_TENSOR:
+      to->kind = TENSOR_INDEX_TENSOR, to->tensor = js->box->handle;
+      return lt_hold(env, call, argument->name, js->box, false);
+    case LT_JS_SLICE:
+      to->kind = TENSOR_INDEX_SLICE;
+      return slice_part(env, call, js->value, "start", &to->start) && slice_part(env, call, js->value, "stop", &to->stop) &&
+             slice_part(env, call, js->value, "step", &to->step);
+    case LT_JS_STRING: {
+      const char *text = copy_text(env, call, js->value), *rest = text;
+      if (!text) return false;
+      return (parse_index(&rest, to) && *rest == 0) || bad_index(env, call, text);
+    }
+    default:
+      return wrong_item(env, call, argument, at, js);
+  }
+}
+
+// A whole index in text form: items separated by commas.
+static bool convert_index_text(napi_env env, lt_call *call, napi_value value, lt_value *to) {
+  const char *text = copy_text(env, call, value);
+  if (!text) return false;
+  size_t count = 1;
+  for (const char *c = text; *c; c++) count += *c == ',';
+  tensor_index *items = lt_allocate(call, count * sizeof *items);
+  if (!items) return out_of_memory(env);
+  const char *at = text;
+  for (size_t i = 0; i < count; i++) {
+    if (!parse_index(&at, &items[i])) return bad_index(env, call, text);
+    if (*at == ',') at++;
+  }
+  to->list.data = items, to->list.length = (int64_t)count;
+  return true;
+}
+
+static bool convert_item(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js, uint32_t at, void *data) {
+  if (argument->type == LT_INDEX) return convert_index_item(env, call, argument, js, at, (tensor_index *)data + at);
+  if (argument->type == LT_TENSOR && js->kind == LT_JS_NULL) {
+    ((const tensor_t **)data)[at] = NULL;
+    return true;
+  }
+  if (!accepts_one(env, argument->type, js)) return wrong_item(env, call, argument, at, js);
+  switch (argument->type) {
+    case LT_TENSOR:
+      ((const tensor_t **)data)[at] = js->box->handle;
+      return lt_hold(env, call, argument->name, js->box, argument->flags & LT_IS_MUTATED);
+    case LT_SCALAR:
+      ((tensor_scalar *)data)[at] = js->scalar;
+      return true;
+    case LT_BOOL:
+      ((bool *)data)[at] = js->scalar.value.i;
+      return true;
+    case LT_FLOAT:
+      ((double *)data)[at] = js->kind == LT_JS_INT ? (double)js->scalar.value.i : js->scalar.value.f.re;
+      return true;
+    default:
+      ((int64_t *)data)[at] = js->scalar.value.i;
+      return true;
+  }
+}
+
+static bool convert_list(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js, lt_value *to) {
+  if (argument->type == LT_INDEX && js->kind == LT_JS_STRING) return convert_index_text(env, call, js->value, to);
+  uint32_t length = 1;
+  bool many = js->kind == LT_JS_ARRAY || js->kind == LT_JS_TYPED_ARRAY;
+  if (js->kind == LT_JS_ARRAY && !lt_ok(env, napi_get_array_length(env, js->value, &length))) return false;
+  if (js->kind == LT_JS_TYPED_ARRAY) {
+    size_t n;
+    if (!lt_ok(env, napi_get_typedarray_info(env, js->value, NULL, &n, NULL, NULL, NULL))) return false;
+    length = (uint32_t)n;
+  }
+  void *data = lt_allocate(call, length * item_size(argument->type) + 1);
+  if (!data) return out_of_memory(env);
+  for (uint32_t i = 0; i < length; i++) {
+    lt_js item = *js;
+    napi_value v;
+    if (many && (!lt_ok(env, napi_get_element(env, js->value, i, &v)) || !lt_look(env, v, &item))) return false;
+    if (!convert_item(env, call, argument, &item, i, data)) return false;
+  }
+  to->list.data = data, to->list.length = length;
+  return true;
+}
+
+bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js, lt_value *to) {
+  bool null = js->kind == LT_JS_NULL;
+  if (argument->flags & LT_IS_LIST && null) {
+    to->list.data = NULL, to->list.length = 0;
+    return true;
+  }
+  if (argument->type == LT_INDEX || argument->flags & LT_IS_LIST) return convert_list(env, call, argument, js, to);
+  switch (argument->type) {
+    case LT_TENSOR:
+    case LT_STORAGE:
+    case LT_GENERATOR:
+      to->tensor = NULL;
+      if (null) return true;
+      to->tensor = js->box->handle;
+      return lt_hold(env, call, argument->name, js->box, argument->flags & LT_IS_MUTATED);
+    case LT_SCALAR:
+      to->scalar = null ? tensor_none() : js->scalar;
+      return true;
+    case LT_INT:
+      to->i = null ? TENSOR_NONE : js->scalar.value.i;
+      return true;
+    case LT_FLOAT: {
+      to->number = NULL;
+      if (null) return true;
+      double d = js->kind == LT_JS_INT ? (double)js->scalar.value.i : js->scalar.value.f.re;
+      if (!(argument->flags & LT_IS_OPTIONAL)) {
+        to->f = d;
+        return true;
+      }
+      double *number = lt_allocate(call, sizeof *number);
+      if (!number) return out_of_memory(env);
+      *number = d;
+      to->number = number;
+      return true;
+    }
+    case LT_BOOL:
+      to->i = null ? -1 : js->scalar.value.i;
+      return true;
+    case LT_STR:
+      to->text = NULL;
+      return null || (to->text = copy_text(env, call, js->value));
+    case LT_DEVICE:
+      to->device = tensor_device_default();
+      break;
+    default:
+      to->i = -1;
+  }
+  if (null) return true;
+  char text[64];
+  return short_text(env, js, text, sizeof text) && read_name(argument->type, text, to);
+}
+
+// -------------------------------------------------------------------------------------------------------- results
+
+napi_value lt_from_int(napi_env env, int64_t value) {
+  napi_value v = NULL;
+  bool safe = value <= (int64_t)1 << 53 && value >= -((int64_t)1 << 53);
+  lt_ok(env, safe ? napi_create_int64(env, value, &v) : napi_create_bigint_int64(env, value, &v));
+  return v;
+}
+
+napi_value lt_from_text(napi_env env, const char *text) {
+  napi_value v = NULL;
+  lt_ok(env, napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &v));
+  return v;
+}
+
+napi_value lt_from_device(napi_env env, tensor_device device) {
+  static const char *const types[] = {"cpu", "cuda", "meta"};
+  char text[32];
+  if (device.type < 0 || device.type > TENSOR_META) return lt_from_text(env, "none");
+  if (device.index < 0 || device.type != TENSOR_CUDA) return lt_from_text(env, types[device.type]);
+  snprintf(text, sizeof text, "%s:%d", types[device.type], device.index);
+  return lt_from_text(env, text);
+}
+
+napi_value lt_from_scalar(napi_env env, tensor_scalar scalar) {
+  napi_value v = NULL, part;
+  switch (scalar.kind) {
+    case TENSOR_SCALAR_BOOL:
+      lt_ok(env, napi_get_boolean(env, scalar.value.i, &v));
+      return v;
+    case TENSOR_SCALAR_INT:
+      return lt_from_int(env, scalar.value.i);
+    case TENSOR_SCALAR_FLOAT:
+      lt_ok(env, napi_create_double(env, scalar.value.f.re, &v));
+      return v;
+    case TENSOR_SCALAR_COMPLEX:
+      if (!lt_ok(env, napi_create_object(env, &v)) || !lt_ok(env, napi_create_double(env, scalar.value.f.re, &part)) ||
+          !lt_ok(env, napi_set_named_property(env, v, "re", part)) ||
+          !lt_ok(env, napi_create_double(env, scalar.value.f.im, &part)) ||
+          !lt_ok(env, napi_set_named_property(env, v, "im", part)))
+        return NULL;
+      return v;
+    default:
+      lt_ok(env, napi_get_null(env, &v));
+      return v;
+  }
+}

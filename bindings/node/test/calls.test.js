@@ -1,0 +1,119 @@
+'use strict';
+
+const assert = require('node:assert/strict');
+const { test } = require('node:test');
+const lt = require('..');
+
+const x = lt.tensor([
+  [1, 5],
+  [3, 2],
+]);
+
+test('functions, methods, options and defaults agree', () => {
+  assert.deepEqual(lt.add(x, x, { alpha: 2 }).toArray(), x.add(x, { alpha: 2 }).toArray());
+  assert.deepEqual(lt.add(x, { other: 1 }).toArray(), [[2, 6], [4, 3]]);
+  assert.deepEqual(lt.add({ input: x, other: 1 }).toArray(), [[2, 6], [4, 3]]);
+  assert.deepEqual(lt.sum(x, 0).toArray(), [4, 7]);
+  assert.deepEqual(x.sum({ dim: [0], keepdim: true }).toArray(), [[4, 7]]);
+  assert.deepEqual(x.sum(0, true).shape, [1, 2]);
+  assert.deepEqual(x.sum(0, { keepdim: true }).shape, [1, 2]);
+  assert.equal(x.sum(null, undefined, undefined).toArray(), 11);
+  assert.equal(x.sum({ dtype: lt.float32 }).dtype, 'float32');
+});
+
+test('numbers take part in promotion as their kind', () => {
+  assert.equal(x.mul(2).dtype, 'int64');
+  assert.equal(x.mul(lt.float(2)).dtype, 'float32');
+  assert.equal(x.mul(2.5).dtype, 'float32');
+  assert.equal(x.mul(2n).dtype, 'int64');
+  assert.equal(x.mul({ re: 0, im: 1 }).dtype, 'complex64');
+  assert.equal(lt.tensor([true]).mul(true).dtype, 'bool');
+  assert.equal(lt.zeros([1], { dtype: lt.int8 }).add(1000).dtype, 'int8');
+  assert.equal(lt.resultType(lt.zeros([1], { dtype: lt.int8 }), lt.float(1)), 'float32');
+  assert.deepEqual(lt.sub(10, x).toArray(), [[9, 5], [7, 8]]);
+  assert.deepEqual(lt.where(lt.gt(x, 2), x, 0).toArray(), [[0, 5], [3, 0]]);
+  assert.deepEqual(lt.where(lt.gt(x, 2), 1, 0).toArray(), [[0, 1], [1, 0]]);
+});
+
+test('overloads are told apart by the arguments', () => {
+  assert.equal(x.max().toArray(), 5);
+  const { values, indices } = x.max(1);
+  assert.deepEqual([values.toArray(), indices.toArray()], [[5, 3], [1, 0]]);
+  assert.deepEqual(lt.max(x, { dim: 0, keepdim: true }).values.shape, [1, 2]);
+  const f = lt.tensor([1.5, 2.5]);
+  assert.equal(f.std({ correction: 0 }).toArray(), 0.5);
+  assert.equal(f.std(false).toArray(), 0.5);
+  assert.equal(f.std(0, false).toArray(), 0.5);
+  assert.deepEqual(x.clamp(2, 4).toArray(), [[2, 4], [3, 2]]);
+  assert.deepEqual(x.clamp({ min: lt.tensor(2) }).toArray(), [[2, 5], [3, 2]]);
+  assert.throws(() => x.max('a'), { name: 'TypeError', code: 'TENSOR_ERROR_TYPE', message: /no form takes these arguments.*max\(input\) and max\(input, dim, keepdim\)/ });
+});
+
+test('out and in-place forms write to an existing tensor and return it', () => {
+  const out = lt.zeros([2, 2], { dtype: lt.int64 });
+  assert.equal(lt.add(x, 1, { out }), out);
+  assert.deepEqual(out.toArray(), [[2, 6], [4, 3]]);
+  assert.equal(out.mul_(2), out);
+  assert.deepEqual(out.toArray(), [[4, 12], [8, 6]]);
+  const empty = [lt.zeros([0], { dtype: lt.int64 }), lt.zeros([0], { dtype: lt.int64 })];
+  const made = lt.max(x, 1, { out: empty });
+  assert.equal(made.indices, empty[1]);
+  assert.deepEqual(empty[0].toArray(), [5, 3]);
+  assert.deepEqual(empty[0].shape, [2]);
+  assert.throws(() => lt.add(x, 1, { out: 3 }), { name: 'TypeError', message: /out must be a tensor/ });
+  assert.throws(() => lt.zeros([2, 2], { dtype: lt.int64 }).add_(0.5), { code: 'TENSOR_ERROR_RUNTIME' });
+  const filled = lt.zeros([3]);
+  assert.equal(filled.uniform_(1, 1.5), filled);
+  assert.ok(filled.toArray().every((v) => v >= 1 && v < 1.5));
+});
+
+test('wrong arguments are refused with the argument, what it is and what it must be', () => {
+  const cases = [
+    [() => lt.add(x), /add: argument 'other' \(a tensor or a number\) is missing/],
+    [() => lt.add(x, 'a'), /argument 'other' must be a tensor or a number, not a string/],
+    [() => lt.add(x, 1, 2), /takes 2 positional arguments, but 3 were given/],
+    [() => lt.add(x, 1, { beta: 2 }), /has no argument 'beta'/],
+    [() => lt.add(x, 1, { other: 2 }), /argument 'other' was given twice/],
+    [() => lt.zeros([1.5]), /must be an integer or an array of integers/],
+    [() => lt.zeros([1, 1.5]), /item 1 is a number with a fraction/],
+    [() => lt.zeros([1], { dtype: 'float33' }), /must be a dtype/],
+    [() => lt.zeros([1], { device: 'gpu' }), /must be a device/],
+    [() => x.sum(0, 1), /argument 'keepdim' must be a boolean, not an integer/],
+    [() => lt.zeros.call(null), /'size'.*is missing/],
+    [() => lt.Tensor.prototype.add.call({}, 1), /./],
+    [() => lt.Tensor.prototype.add_.call(3, 1), /./],
+    [() => Reflect.get(lt.Tensor.prototype, 'shape', {}), /something else than a tensor/],
+    [() => lt.add(x, Symbol('s')), /a value of another kind/],
+  ];
+  for (const [call, message] of cases) assert.throws(call, { name: 'TypeError', code: 'TENSOR_ERROR_TYPE', message });
+});
+
+test('errors of the library come as the kinds of JavaScript', () => {
+  assert.throws(() => lt.add(x, lt.zeros([3])), { name: 'Error', code: 'TENSOR_ERROR_RUNTIME', message: /size of tensor a \(2\) must match/ });
+  assert.throws(() => x.sum(5), { name: 'RangeError', code: 'TENSOR_ERROR_INDEX', message: /Dimension out of range|dimension/ });
+  assert.throws(() => lt.zeros([2n ** 62n, 4]), { code: /TENSOR_ERROR_/ });
+  assert.throws(() => x.add(2n ** 64n), { name: 'RangeError', code: 'TENSOR_ERROR_VALUE' });
+  const gone = lt.zeros([1]);
+  gone.dispose();
+  assert.throws(() => gone.add(1), { name: 'Error', code: 'TENSOR_ERROR_HANDLE', message: /argument 'input' \(a Tensor\) has been disposed/ });
+  assert.throws(() => gone.shape, { code: 'TENSOR_ERROR_HANDLE' });
+});
+
+test('a getter that throws, or disposes what is being used, does no harm', () => {
+  assert.throws(() => lt.add(x, 1, { get alpha() { throw new Error('mine'); } }), { message: 'mine' });
+  const t = lt.zeros([1]);
+  assert.throws(() => lt.add(t, 1, { get alpha() { t.dispose(); return 1; } }), { code: 'TENSOR_ERROR_HANDLE' });
+});
+
+test('generators and storages are objects of their own', () => {
+  const g = lt.generatorNew();
+  g.manualSeed(7);
+  const first = lt.rand([4], { generator: g }).toArray();
+  g.manualSeed(7);
+  assert.deepEqual(lt.rand([4], { generator: g }).toArray(), first);
+  assert.equal(g.initialSeed(), 7);
+  const storage = lt.zeros([4]).untypedStorage();
+  assert.equal(storage.nbytes(), 16);
+  assert.throws(() => storage.nbytes.call(g), { name: 'TypeError', message: /must be a storage, not a generator/ });
+  assert.throws(() => lt.rand([1], { generator: storage }), { name: 'TypeError' });
+});

@@ -1,0 +1,31 @@
+'use strict';
+
+const assert = require('node:assert/strict');
+const { spawnSync } = require('node:child_process');
+const path = require('node:path');
+const { test } = require('node:test');
+const lt = require('..');
+
+test('the ES module exports what the CommonJS module exports', async () => {
+  const esm = await import('../gen_index.mjs');
+  assert.deepEqual(Object.keys(esm).sort(), Object.keys(lt).sort());
+  assert.equal(esm.add, lt.add);
+});
+
+test('internal entries of the addon are not exported', () => {
+  for (const name of ['enterScope', 'leaveScope', 'fromTypedArray', 'memoryOf']) assert.equal(lt[name], undefined);
+});
+
+test('the type declarations fit the example', { timeout: 120_000 }, () => {
+  const tsc = path.join(__dirname, '..', 'node_modules', 'typescript', 'bin', 'tsc');
+  const { status, stdout } = spawnSync(process.execPath, [tsc, '--noEmit', '-p', path.join(__dirname, '..')], { encoding: 'utf8' });
+  assert.equal(status, 0, stdout);
+});
+
+test('every method that the declarations promise exists', () => {
+  const text = require('node:fs').readFileSync(path.join(__dirname, '..', 'gen_index.d.ts'), 'utf8');
+  const body = text.match(/export class Tensor [^]*?\n}/)[0];
+  const names = [...body.matchAll(/^ {2}(\w+)\(/gm)].map((m) => m[1]);
+  assert.ok(names.length > 20);
+  for (const name of names) assert.equal(typeof lt.Tensor.prototype[name], 'function', name);
+});

@@ -1,0 +1,108 @@
+'use strict';
+
+const assert = require('node:assert/strict');
+const { test } = require('node:test');
+const { inspect } = require('node:util');
+const lt = require('..');
+
+test('a tensor tells its geometry', () => {
+  const t = lt.zeros([2, 3], { dtype: lt.float64 });
+  assert.deepEqual(t.shape, [2, 3]);
+  assert.deepEqual(t.strides, [3, 1]);
+  assert.equal(t.dtype, 'float64');
+  assert.equal(t.device, 'cpu');
+  assert.equal(t.layout, 'strided');
+  assert.equal(t.ndim, 2);
+  assert.equal(t.numel, 6);
+  assert.equal(t.storageOffset, 0);
+  assert.equal(lt.zeros(3).shape[0], 3);
+  assert.deepEqual(lt.zeros([2n, 0]).shape, [2, 0]);
+  assert.equal(lt.zeros([4], { device: 'meta' }).device, 'meta');
+});
+
+test('nested arrays take the dtype of their numbers', () => {
+  const cases = [
+    [[1, 2], 'int64', [1, 2]],
+    [[1, 2.5], 'float32', [1, 2.5]],
+    [[lt.float(1), 2], 'float32', [1, 2]],
+    [[true, false], 'bool', [true, false]],
+    [[true, 2], 'int64', [1, 2]],
+    [[1n, 2n ** 62n + 1n], 'int64', [1, 2n ** 62n + 1n]],
+    [[{ re: 1, im: -2 }, 3], 'complex64', [{ re: 1, im: -2 }, { re: 3, im: 0 }]],
+    [[[], []], 'float32', [[], []]],
+    [7, 'int64', 7],
+    [-0, 'float32', -0],
+    [[[1], [2]], 'int64', [[1], [2]]],
+  ];
+  for (const [data, dtype, back] of cases) {
+    const t = lt.tensor(data);
+    assert.equal(t.dtype, dtype, inspect(data));
+    assert.deepEqual(t.toArray(), back);
+  }
+});
+
+test('a dtype can be asked for', () => {
+  assert.deepEqual(lt.tensor([1, 2], { dtype: lt.float32 }).toArray(), [1, 2]);
+  assert.deepEqual(lt.tensor([1.9, -1.9], { dtype: lt.int32 }).toArray(), [1, -1]);
+  assert.deepEqual(lt.tensor([0, 0.5], { dtype: lt.bool }).toArray(), [false, true]);
+  assert.deepEqual(lt.tensor([1, 0.1], { dtype: lt.float16 }).toArray(), [1, 0.0999755859375]);
+  assert.deepEqual(lt.tensor([1], { dtype: lt.complex128 }).toArray(), [{ re: 1, im: 0 }]);
+  assert.deepEqual(lt.tensor([1, 2, 3, 4], { shape: [2, 2] }).shape, [2, 2]);
+});
+
+test('data that makes no tensor is refused with the reason', () => {
+  assert.throws(() => lt.tensor([[1, 2], [3]]), { name: 'RangeError', code: 'TENSOR_ERROR_VALUE', message: /expected 2 items at dimension 1, found 1/ });
+  assert.throws(() => lt.tensor([[1], 2]), { code: 'TENSOR_ERROR_VALUE' });
+  assert.throws(() => lt.tensor([1, 'a']), { name: 'TypeError', code: 'TENSOR_ERROR_TYPE', message: /string is not a number/ });
+  assert.throws(() => lt.tensor([300], { dtype: lt.uint8 }), { message: /value 300 does not fit in uint8/ });
+  assert.throws(() => lt.tensor([2 ** 63], { dtype: lt.int64 }), { message: /does not fit in int64/ });
+  assert.throws(() => lt.tensor([{ re: 1, im: 1 }], { dtype: lt.float32 }), { message: /cannot be stored as float32/ });
+  assert.throws(() => lt.tensor([1, 2, 3], { shape: [2] }), { name: 'RangeError' });
+  assert.throws(() => lt.tensor([1], { dtype: 'float8' }), { message: /'float8' is not a dtype/ });
+  assert.throws(() => lt.tensor(), { code: 'TENSOR_ERROR_TYPE' });
+  assert.throws(() => lt.tensor(lt.zeros([1])), { message: /clone/ });
+  assert.throws(() => new lt.Tensor(), { name: 'TypeError', message: /use tensor\(data\)/ });
+});
+
+test('integers beyond 2^53 come back as bigints', () => {
+  const t = lt.tensor([2n ** 53n, 2n ** 60n]);
+  assert.deepEqual(t.toArray(), [2n ** 53n, 2n ** 60n].map((v) => (v <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(v) : v)));
+  assert.equal(lt.sum(t).toArray(), 2n ** 53n + 2n ** 60n);
+});
+
+test('a tensor prints as PyTorch prints it', () => {
+  assert.equal(String(lt.tensor([1, 2])), 'tensor([1, 2])');
+  assert.equal(inspect(lt.tensor([1.5])), 'tensor([1.5000])');
+  assert.equal(lt.tensor([1.23456]).toString({ precision: 2 }), 'tensor([1.23])');
+});
+
+test('elements are read and written by index', () => {
+  const t = lt.tensor([
+    [1, 2, 3],
+    [4, 5, 6],
+  ]);
+  assert.deepEqual(t.at(0).toArray(), [1, 2, 3]);
+  assert.equal(t.at(1, -1).toArray(), 6);
+  assert.deepEqual(t.at(lt.slice(), lt.slice(null, null, 2)).toArray(), [[1, 3], [4, 6]]);
+  assert.deepEqual(t.get('..., 1').toArray(), [2, 5]);
+  assert.deepEqual(t.get('1:, None, ::2').toArray(), [[[4, 6]]]);
+  assert.deepEqual(t.at(null, 0).shape, [1, 3]);
+  assert.deepEqual(t.at([1, 0], [2, 0]).toArray(), [6, 1]);
+  assert.deepEqual(t.at(lt.gt(t, 4)).toArray(), [5, 6]);
+  assert.deepEqual(t.at('...', '0:2').shape, [2, 2]);
+  assert.equal(t.set('0, :', 9), t);
+  t.set([1, lt.slice(0, 2)], [7, 8]);
+  t.set(lt.tensor([false, true]), lt.tensor([1, 2, 3]));
+  assert.deepEqual(t.toArray(), [[9, 9, 9], [1, 2, 3]]);
+  assert.throws(() => t.at(2), { name: 'RangeError', code: 'TENSOR_ERROR_INDEX', message: /index 2 is out of bounds for dimension 0 with size 2/ });
+  assert.throws(() => t.get('1;2'), { name: 'TypeError', message: /'1;2' is not an index/ });
+  assert.throws(() => t.at({ start: 1 }), { name: 'TypeError' });
+});
+
+test('a basic index is a view', () => {
+  const t = lt.zeros([2, 2]);
+  const row = t.at(1);
+  assert.equal(row.storageOffset, 2);
+  row.add_(1);
+  assert.deepEqual(t.toArray(), [[0, 0], [1, 1]]);
+});

@@ -1,0 +1,110 @@
+#define _GNU_SOURCE
+#include "blas.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { kRowMajor = 101, kNoTrans = 111, kTrans = 112 };
+
+typedef void (*sgemm_fn)(int, int, int, int64_t, int64_t, int64_t, float, const float *, int64_t, const float *, int64_t,
+                         float, float *, int64_t);
+typedef void (*dgemm_fn)(int, int, int, int64_t, int64_t, int64_t, double, const double *, int64_t, const double *, int64_t,
+                         double, double *, int64_t);
+typedef void (*zgemm_fn)(int, int, int, int64_t, int64_t, int64_t, const void *, const void *, int64_t, const void *, int64_t,
+                         const void *, void *, int64_t);
+typedef void (*sgemv_fn)(int, int, int64_t, int64_t, float, const float *, int64_t, const float *, int64_t, float, float *,
+                         int64_t);
+typedef void (*dgemv_fn)(int, int, int64_t, int64_t, double, const double *, int64_t, const double *, int64_t, double,
+                         double *, int64_t);
+typedef void (*zgemv_fn)(int, int, int64_t, int64_t, const void *, const void *, int64_t, const void *, int64_t, const void *,
+                         void *, int64_t);
+
+static struct {
+  void *gemm[4], *gemv[4];
+  void (*set_threads)(int64_t);
+} blas;
+
+int lt_blas_open(const char *path) {
+  static const char *const letters[4] = {"s", "d", "c", "z"};
+  void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!lib) return 0;
+  for (int i = 0; i < 4; i++) {
+    char name[64] = "scipy_cblas_";
+    strcat(strcat(name, letters[i]), "gemm64_");
+    blas.gemm[i] = dlsym(lib, name);
+    name[strlen("scipy_cblas_sgem")] = 'v';
+    blas.gemv[i] = dlsym(lib, name);
+    if (!blas.gemm[i] || !blas.gemv[i]) return 0;
+  }
+  *(void **)&blas.set_threads = dlsym(lib, "scipy_openblas_set_num_threads64_");
+  return blas.set_threads != NULL;
+}
+
+int lt_blas_directory(char *path, int64_t size) {
+  Dl_info info;
+  if (!dladdr((void *)lt_blas_directory, &info) || !info.dli_fname) return 0;
+  const char *slash = strrchr(info.dli_fname, '/');
+  if (!slash || slash - info.dli_fname + 1 >= size) return 0;
+  memcpy(path, info.dli_fname, slash - info.dli_fname);
+  path[slash - info.dli_fname] = 0;
+  return 1;
+}
+
+void lt_blas_set_threads(int64_t n) { blas.set_threads(n); }
+
+void lt_blas_gemm(const lt_blas_product *p) {
+  const int ta = p->a_transposed ? kTrans : kNoTrans, tb = p->b_transposed ? kTrans : kNoTrans;
+  void *fn = blas.gemm[p->type];
+  switch (p->type) {
+    case 0:
+      ((sgemm_fn)fn)(kRowMajor, ta, tb, p->m, p->n, p->k, (float)p->alpha[0], (const float *)p->a, p->lda,
+                     (const float *)p->b, p->ldb, (float)p->beta[0], (float *)p->c, p->ldc);
+      return;
+    case 1:
+      ((dgemm_fn)fn)(kRowMajor, ta, tb, p->m, p->n, p->k, p->alpha[0], (const double *)p->a, p->lda, (const double *)p->b,
+                     p->ldb, p->beta[0], (double *)p->c, p->ldc);
+      return;
+    case 2: {
+      const float alpha[2] = {(float)p->alpha[0], (float)p->alpha[1]}, beta[2] = {(float)p->beta[0], (float)p->beta[1]};
+      ((zgemm_fn)fn)(kRowMajor, ta, tb, p->m, p->n, p->k, alpha, (const void *)p->a, p->lda, (const void *)p->b, p->ldb, beta,
+                     (void *)p->c, p->ldc);
+      return;
+    }
+    default:
+      ((zgemm_fn)fn)(kRowMajor, ta, tb, p->m, p->n, p->k, p->alpha, (const void *)p->a, p->lda, (const void *)p->b, p->ldb,
+                     p->beta, (void *)p->c, p->ldc);
+  }
+}
+
+void lt_blas_gemv(const lt_blas_product *p) {
+  const int ta = p->a_transposed ? kTrans : kNoTrans;
+  // BLAS takes the matrix as it is stored.
+  const int64_t rows = p->a_transposed ? p->k : p->m, cols = p->a_transposed ? p->m : p->k;
+  void *fn = blas.gemv[p->type];
+  if (p->beta[0] == 0 && p->beta[1] == 0) {
+    // Some versions scale by 0, which keeps the NaN that uninitialised memory may hold.
+    static const int64_t sizes[4] = {4, 8, 8, 16};
+    const int64_t size = sizes[p->type];
+    for (int64_t i = 0; i < p->m; i++) memset((char *)p->c + i * p->ldc * size, 0, size);
+  }
+  switch (p->type) {
+    case 0:
+      ((sgemv_fn)fn)(kRowMajor, ta, rows, cols, (float)p->alpha[0], (const float *)p->a, p->lda, (const float *)p->b, p->ldb,
+                     (float)p->beta[0], (float *)p->c, p->ldc);
+      return;
+    case 1:
+      ((dgemv_fn)fn)(kRowMajor, ta, rows, cols, p->alpha[0], (const double *)p->a, p->lda, (const double *)p->b, p->ldb,
+                     p->beta[0], (double *)p->c, p->ldc);
+      return;
+    case 2: {
+      const float alpha[2] = {(float)p->alpha[0], (float)p->alpha[1]}, beta[2] = {(float)p->beta[0], (float)p->beta[1]};
+      ((zgemv_fn)fn)(kRowMajor, ta, rows, cols, alpha, (const void *)p->a, p->lda, (const void *)p->b, p->ldb, beta,
+                     (void *)p->c, p->ldc);
+      return;
+    }
+    default:
+      ((zgemv_fn)fn)(kRowMajor, ta, rows, cols, p->alpha, (const void *)p->a, p->lda, (const void *)p->b, p->ldb, p->beta,
+                     (void *)p->c, p->ldc);
+  }
+}

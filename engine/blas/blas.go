@@ -1,0 +1,113 @@
+// Package blas opens OpenBLAS (the 64-bit integer build of the scipy-openblas64 package) at its first use.
+package blas
+
+// #cgo LDFLAGS: -ldl
+// #include "blas.h"
+// #include <stdlib.h>
+// #cgo noescape lt_blas_gemm
+// #cgo nocallback lt_blas_gemm
+// #cgo noescape lt_blas_gemv
+// #cgo nocallback lt_blas_gemv
+import "C"
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/parallel"
+)
+
+// Variable names the library's file, or is "none" to do without OpenBLAS.
+const Variable = "LIBTENSOR_OPENBLAS"
+
+const fileName = "libscipy_openblas64_.so"
+
+// candidates lists where the library may be: as the environment says, else beside libtensor, its libs folder, or the
+// build folder of a source tree.
+func candidates() []string {
+	if named := os.Getenv(Variable); named != "" {
+		return []string{named}
+	}
+	var dirs []string
+	buffer := (*C.char)(C.malloc(4096))
+	defer C.free(unsafe.Pointer(buffer))
+	if C.lt_blas_directory(buffer, 4096) != 0 {
+		here := C.GoString(buffer)
+		dirs = append(dirs, here, filepath.Join(here, "libs"), filepath.Join(here, "openblas"))
+	}
+	var files []string
+	for _, d := range dirs {
+		files = append(files, filepath.Join(d, fileName))
+	}
+	return files
+}
+
+var available = sync.OnceValue(func() bool {
+	for _, file := range candidates() {
+		if _, err := os.Stat(file); err != nil {
+			continue
+		}
+		path := C.CString(file)
+		opened := C.lt_blas_open(path) != 0
+		C.free(unsafe.Pointer(path))
+		if opened {
+			return true
+		}
+	}
+	return false
+})
+
+// types numbers the dtypes that BLAS computes in.
+var types = map[dtype.DType]int32{dtype.Float32: 0, dtype.Float64: 1, dtype.Complex64: 2, dtype.Complex128: 3}
+
+// Serves tells whether OpenBLAS is there and computes in dtype d.
+func Serves(d dtype.DType) bool {
+	_, ok := types[d]
+	return ok && available()
+}
+
+// threads is the number that OpenBLAS was last told to use.
+var threads struct {
+	sync.Mutex
+	n int
+}
+
+func useThreads() {
+	threads.Lock()
+	defer threads.Unlock()
+	if n := parallel.Threads(); n != threads.n {
+		C.lt_blas_set_threads(C.int64_t(n))
+		threads.n = n
+	}
+}
+
+// Product is c = Alpha*a*b + Beta*c for row-major matrices: a is M by K, b is K by N, both possibly stored transposed. It
+// mirrors lt_blas_product.
+type Product struct {
+	A, B, C                  uintptr
+	M, N, K, Lda, Ldb, Ldc   int64
+	Alpha, Beta              [2]float64
+	Type                     int32
+	ATransposed, BTransposed bool
+}
+
+// The two must agree to the byte.
+var _ [unsafe.Sizeof(Product{}) - C.sizeof_lt_blas_product]struct{}
+var _ [C.sizeof_lt_blas_product - unsafe.Sizeof(Product{})]struct{}
+
+// Gemm multiplies matrices of dtype d, which OpenBLAS must serve.
+func Gemm(d dtype.DType, p *Product) {
+	useThreads()
+	p.Type = types[d]
+	C.lt_blas_gemm((*C.lt_blas_product)(unsafe.Pointer(p)))
+}
+
+// Gemv multiplies a matrix a and a vector b whose elements lie Ldb apart, into a vector c with steps of Ldc.
+func Gemv(d dtype.DType, p *Product) {
+	useThreads()
+	p.Type = types[d]
+	C.lt_blas_gemv((*C.lt_blas_product)(unsafe.Pointer(p)))
+}

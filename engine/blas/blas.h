@@ -1,0 +1,24 @@
+// OpenBLAS, opened when the library is running rather than linked.
+#ifndef LIBTENSOR_BLAS_H
+#define LIBTENSOR_BLAS_H
+
+#include <stdint.h>
+
+// c = alpha * a b + beta * c for row-major matrices; a is m by k, b is k by n. For gemv, b and c are vectors and ldb and ldc
+// their steps.
+typedef struct {
+  uintptr_t a, b, c;
+  int64_t m, n, k, lda, ldb, ldc;
+  double alpha[2], beta[2];
+  int32_t type;  // 0 float32, 1 float64, 2 complex64, 3 complex128
+  uint8_t a_transposed, b_transposed;
+} lt_blas_product;
+
+int lt_blas_open(const char *path);
+// Writes the folder of the shared object that this function is in.
+int lt_blas_directory(char *path, int64_t size);
+void lt_blas_set_threads(int64_t n);
+void lt_blas_gemm(const lt_blas_product *p);
+void lt_blas_gemv(const lt_blas_product *p);
+
+#endif

@@ -1,0 +1,31 @@
+package kernel
+
+// #include "gemm.h"
+import "C"
+
+import "unsafe"
+
+// Gemm is a batch of matrix products c = Alpha*a*b + Beta*c over any strides, which count elements; it mirrors lt_gemm.
+type Gemm struct {
+	A, B, C            uintptr
+	Batch, M, N, K     int64
+	ABatch, ARow, ACol int64
+	BBatch, BRow, BCol int64
+	CBatch, CRow, CCol int64
+	Alpha, Beta        [16]byte
+}
+
+// Dot is the sum of products of two vectors, written in the kernel's total dtype; it mirrors lt_dot.
+type Dot struct {
+	A, B, Out       uintptr
+	N, AStep, BStep int64
+	Conjugate       int32
+}
+
+// Go and C must agree to the byte.
+var (
+	_ [unsafe.Sizeof(Gemm{}) - C.sizeof_lt_gemm]struct{}
+	_ [C.sizeof_lt_gemm - unsafe.Sizeof(Gemm{})]struct{}
+	_ [unsafe.Sizeof(Dot{}) - C.sizeof_lt_dot]struct{}
+	_ [C.sizeof_lt_dot - unsafe.Sizeof(Dot{})]struct{}
+)

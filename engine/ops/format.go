@@ -1,0 +1,159 @@
+package ops
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	gcd           = newPointwise("gcd", "gcd", promote)
+	lcm           = newPointwise("lcm", "lcm", promote)
+	nextafter     = newPointwise("nextafter", "nextafter", promote)
+	nextafterBits = newPointwise("nextafter", "nextafter_bits", promote)
+	heaviside     = newPointwise("heaviside", "heaviside", promote)
+	nanToNum      = newPointwise("nan_to_num", "nan_to_num", promote)
+	deg2rad       = newPointwise("deg2rad", "mul", promoteFloat)
+	rad2deg       = newPointwise("rad2deg", "mul", promoteFloat)
+
+	frexp = kernel.Get("frexp")
+)
+
+// Gcd computes greatest common divisors.
+func Gcd(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	return gcd.run(out, nil, self, other)
+}
+
+// Lcm computes least common multiples.
+func Lcm(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	return lcm.run(out, nil, self, other)
+}
+
+// Nextafter steps from self to the next number towards other.
+func Nextafter(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	d := resultType(self, other)
+	if d != dtype.Float16 && d != dtype.BFloat16 {
+		return nextafter.run(out, nil, self, other)
+	}
+	// The next float32 is no 16-bit number, so that the step is one of the bits themselves.
+	if self.DType() != d || other.DType() != d || out != nil && out.DType() != d {
+		return nil, status.NotImplementedf("nextafter: self, other and out must all be %v, but are %v and %v", d, self.DType(), other.DType())
+	}
+	to, err := pointwiseOutput("nextafter", out, d, self, other)
+	if err != nil || to.IsMeta() {
+		return to, err
+	}
+	infinity := int64(0x7c00)
+	if d == dtype.BFloat16 {
+		infinity = 0x7f80
+	}
+	var bits [3]*tensor.Tensor
+	for i, t := range []*tensor.Tensor{to, self, other} {
+		if bits[i], err = tensor.New("nextafter", t.Storage(), dtype.Int16, t.Sizes(), t.Strides(), t.Offset()); err != nil {
+			return nil, err
+		}
+		defer bits[i].Release()
+	}
+	if _, err := nextafterBits.run(bits[0], integer(infinity), bits[1], bits[2]); err != nil {
+		return nil, err
+	}
+	return to, nil
+}
+
+// Heaviside is 0 for negative self, 1 for positive self, values for 0.
+func Heaviside(out, self, values *tensor.Tensor) (*tensor.Tensor, error) {
+	if self.DType() != values.DType() {
+		return nil, status.Runtimef("heaviside: self has dtype %v and values %v; they must agree", self.DType(), values.DType())
+	}
+	return heaviside.run(out, nil, self, values)
+}
+
+// Ldexp computes self * 2^other.
+func Ldexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	two, err := tensor.Number(dtype.FloatScalar(2))
+	if err != nil {
+		return nil, err
+	}
+	defer two.Release()
+	power, err := Pow(nil, two, other)
+	if err != nil {
+		return nil, err
+	}
+	defer power.Release()
+	return Mul(out, self, power)
+}
+
+// Frexp splits floats into a fraction in [1/2, 1) and a power of two.
+func Frexp(mantissa, exponent, self *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+	d := self.DType()
+	if !d.IsFloatingPoint() {
+		return nil, nil, status.Runtimef("frexp: only floating dtypes are supported, but self has dtype %v", d)
+	}
+	if exponent != nil && exponent.DType() != dtype.Int32 {
+		return nil, nil, status.Runtimef("frexp: expected exponent to have dtype int32, but got %v", exponent.DType())
+	}
+	m, err := pointwiseOutput("frexp", mantissa, d, self)
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := pointwiseOutput("frexp", exponent, dtype.Int32, self)
+	if err == nil && !m.IsMeta() {
+		err = iter.Run("frexp", frexp, d.Compute(), 2, []*tensor.Tensor{m, e, self}, nil)
+	}
+	if err != nil {
+		if mantissa == nil {
+			m.Release()
+		}
+		if exponent == nil {
+			e.Release()
+		}
+		return nil, nil, err
+	}
+	return m, e, nil
+}
+
+// NanToNum replaces NaN and infinities.
+func NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (*tensor.Tensor, error) {
+	if self.DType().Category() < dtype.Floating {
+		return copyOf("nan_to_num", out, self)
+	}
+	most := dtype.MaxFinite(self.DType())
+	or := func(given *float64, otherwise float64) dtype.Scalar {
+		if given != nil {
+			return dtype.FloatScalar(*given)
+		}
+		return dtype.FloatScalar(otherwise)
+	}
+	return nanToNum.run(out, func(_ dtype.DType, p *iter.Params) {
+		p.Set(0, dtype.Float64, or(nan, 0))
+		p.Set(1, dtype.Float64, or(posinf, most))
+		p.Set(2, dtype.Float64, or(neginf, -most))
+	}, self)
+}
+
+// Deg2rad turns degrees into radians.
+func Deg2rad(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return deg2rad.scale(out, self, math.Pi/180)
+}
+
+// Rad2deg turns radians into degrees.
+func Rad2deg(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return rad2deg.scale(out, self, 180/math.Pi)
+}
+
+// scale multiplies reals by a number.
+func (p *pointwise) scale(out, self *tensor.Tensor, by float64) (*tensor.Tensor, error) {
+	if self.DType().IsComplex() {
+		return nil, status.NotImplementedf("%s: is not supported for complex tensors, but self has dtype %v", p.name, self.DType())
+	}
+	number, err := tensor.Number(dtype.FloatScalar(by))
+	if err != nil {
+		return nil, err
+	}
+	defer number.Release()
+	return p.runIn(self.DType(), out, nil, self, number)
+}

@@ -1,0 +1,276 @@
+package ops
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/blas"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+const (
+	// smallProduct is the number of multiplications up to which the plain kernel beats a call of BLAS.
+	smallProduct = 16 * 16 * 16
+	// soloProduct is the number of multiplications up to which OpenBLAS keeps to one thread, so that products of a batch
+	// can run side by side.
+	soloProduct = 64 * 64 * 64
+)
+
+var (
+	gemmKernel = kernel.Get("gemm")
+	dotKernel  = kernel.Get("dot")
+)
+
+// matrices is a batch of matrices; strides count elements.
+type matrices struct {
+	data                   uintptr
+	batch, rows, cols      int64
+	batchStep, row, column int64
+}
+
+// matricesOf views t, of two or three dimensions.
+func matricesOf(t *tensor.Tensor) matrices {
+	s, st := t.Sizes(), t.Strides()
+	m := matrices{data: uintptr(t.Data()), batch: 1}
+	if len(s) == 3 {
+		m.batch, m.batchStep = s[0], st[0]
+		s, st = s[1:], st[1:]
+	}
+	m.rows, m.cols, m.row, m.column = s[0], s[1], st[0], st[1]
+	return m
+}
+
+func (m matrices) transposed() matrices {
+	m.rows, m.cols, m.row, m.column = m.cols, m.rows, m.column, m.row
+	return m
+}
+
+// leading gives the distance between stored rows, and whether these are the matrix's columns; ok is false where
+// neither rows nor columns are adjacent.
+func (m matrices) leading() (ld int64, transposed, ok bool) {
+	step := func(size, stride, adjacent int64) (int64, bool) {
+		if size == 1 {
+			return max(adjacent, 1), true
+		}
+		return stride, stride >= max(adjacent, 1)
+	}
+	if m.column == 1 || m.cols == 1 {
+		if ld, ok := step(m.rows, m.row, m.cols); ok {
+			return ld, false, true
+		}
+	}
+	if m.row == 1 || m.rows == 1 {
+		if ld, ok := step(m.cols, m.column, m.rows); ok {
+			return ld, true, true
+		}
+	}
+	return 0, false, false
+}
+
+// multiply computes c = alpha*a*b + beta*c for matrices or batches of them, all of c's dtype. c is not read when beta is 0
+// and must not overlap a or b.
+func multiply(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar) error {
+	d := c.DType()
+	if d == dtype.Bool {
+		return status.NotImplementedf("%s: not implemented for dtype bool", op)
+	}
+	if c.Numel() == 0 {
+		return nil
+	}
+	if d.IsReducedFloat() {
+		return multiplyWide(op, c, a, b, alpha, beta)
+	}
+	ma, mb, mc := matricesOf(a), matricesOf(b), matricesOf(c)
+	work := mc.rows * mc.cols * ma.cols
+	if work <= smallProduct || !blas.Serves(d) {
+		multiplyPlain(d, mc, ma, mb, alpha, beta)
+		return nil
+	}
+	ld, columns, ok := mc.leading()
+	if !ok {
+		// BLAS writes adjacent elements only.
+		whole, err := castTo(op, c, d)
+		if err != nil {
+			return err
+		}
+		defer whole.Release()
+		if err := multiply(op, whole, a, b, alpha, beta); err != nil {
+			return err
+		}
+		iter.Copy(c, whole)
+		return nil
+	}
+	for _, x := range []struct {
+		m *matrices
+		t *tensor.Tensor
+	}{{&ma, a}, {&mb, b}} {
+		if _, _, ok := x.m.leading(); !ok {
+			whole, err := castTo(op, x.t, d)
+			if err != nil {
+				return err
+			}
+			defer whole.Release()
+			*x.m = matricesOf(whole)
+		}
+	}
+	if columns {
+		ma, mb, mc = mb.transposed(), ma.transposed(), mc.transposed()
+	}
+	p := blas.Product{M: mc.rows, N: mc.cols, K: ma.cols, Ldc: ld}
+	p.Lda, p.ATransposed, _ = ma.leading()
+	p.Ldb, p.BTransposed, _ = mb.leading()
+	p.Alpha = [2]float64{real(alpha.Complex()), imag(alpha.Complex())}
+	p.Beta = [2]float64{real(beta.Complex()), imag(beta.Complex())}
+	size := d.Size()
+	run := func(begin, end int64) {
+		p := p
+		for i := begin; i < end; i++ {
+			p.A, p.B, p.C = ma.data+uintptr(i*ma.batchStep*size), mb.data+uintptr(i*mb.batchStep*size), mc.data+uintptr(i*mc.batchStep*size)
+			blasProduct(d, p, ma, mb, mc)
+		}
+	}
+	if work <= soloProduct {
+		parallel.For(mc.batch, max(iter.Grain/work, 1), run)
+	} else {
+		run(0, mc.batch)
+	}
+	return nil
+}
+
+// blasProduct multiplies one pair, as a matrix and a vector where one of them is.
+func blasProduct(d dtype.DType, p blas.Product, ma, mb, mc matrices) {
+	vector := blas.Product{Alpha: p.Alpha, Beta: p.Beta, N: 1, C: p.C}
+	switch {
+	case mc.cols == 1 && mb.row > 0:
+		vector.A, vector.B, vector.M, vector.K = p.A, p.B, p.M, p.K
+		vector.Lda, vector.ATransposed, vector.Ldb, vector.Ldc = p.Lda, p.ATransposed, mb.row, max(mc.row, 1)
+	case mc.rows == 1 && ma.column > 0:
+		vector.A, vector.B, vector.M, vector.K = p.B, p.A, p.N, p.K
+		vector.Lda, vector.ATransposed, vector.Ldb, vector.Ldc = p.Ldb, !p.BTransposed, ma.column, max(mc.column, 1)
+	default:
+		blas.Gemm(d, &p)
+		return
+	}
+	blas.Gemv(d, &vector)
+}
+
+// multiplyPlain runs the kernel that serves every dtype and any strides.
+func multiplyPlain(d dtype.DType, mc, ma, mb matrices, alpha, beta dtype.Scalar) {
+	g := kernel.Gemm{A: ma.data, B: mb.data, C: mc.data, Batch: mc.batch, M: mc.rows, N: mc.cols, K: ma.cols,
+		ABatch: ma.batchStep, ARow: ma.row, ACol: ma.column, BBatch: mb.batchStep, BRow: mb.row, BCol: mb.column,
+		CBatch: mc.batchStep, CRow: mc.row, CCol: mc.column}
+	tensor.Put(unsafe.Pointer(&g.Alpha), d, alpha)
+	tensor.Put(unsafe.Pointer(&g.Beta), d, beta)
+	fn, size := gemmKernel.Row(d), d.Size()
+	work := max(mc.rows*mc.cols*max(ma.cols, 1), 1)
+	if mc.batch > 1 {
+		parallel.For(mc.batch, max(iter.Grain/work, 1), func(begin, end int64) {
+			g := g
+			g.A += uintptr(begin * g.ABatch * size)
+			g.B += uintptr(begin * g.BBatch * size)
+			g.C += uintptr(begin * g.CBatch * size)
+			g.Batch = end - begin
+			kernel.Call(fn, unsafe.Pointer(&g))
+		})
+		return
+	}
+	if work < 2*iter.Grain {
+		kernel.Call(fn, unsafe.Pointer(&g))
+		return
+	}
+	parallel.For(mc.rows, max(iter.Grain*mc.rows/work, 4), func(begin, end int64) {
+		g := g
+		g.A += uintptr(begin * g.ARow * size)
+		g.C += uintptr(begin * g.CRow * size)
+		g.M = end - begin
+		kernel.Call(fn, unsafe.Pointer(&g))
+	})
+}
+
+// multiplyWide computes products of 16-bit floats in 32 bits.
+func multiplyWide(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar) error {
+	wide := c.DType().Compute()
+	var copies [3]*tensor.Tensor
+	for i, t := range []*tensor.Tensor{c, a, b} {
+		var err error
+		if i == 0 && beta.Equal(0) {
+			copies[i], err = tensor.Empty(op, t.Sizes(), wide, t.Device())
+		} else {
+			copies[i], err = castTo(op, t, wide)
+		}
+		if err != nil {
+			return err
+		}
+		defer copies[i].Release()
+	}
+	if err := multiply(op, copies[0], copies[1], copies[2], alpha, beta); err != nil {
+		return err
+	}
+	iter.Copy(c, copies[0])
+	return nil
+}
+
+// dotPiece is the number of products that one call sums; pieces are added in order.
+const dotPiece = 1 << 16
+
+// dot sums the products of two vectors of one dtype into out, a zero-dim tensor.
+func dot(op string, out, a, b *tensor.Tensor, conjugate bool) error {
+	d := a.DType().Compute()
+	fn := dotKernel.Row(d)
+	if fn == 0 {
+		return status.NotImplementedf("%s: not implemented for dtype %v", op, a.DType())
+	}
+	if d != a.DType() {
+		wide, err := castTo(op, a, d)
+		if err != nil {
+			return err
+		}
+		defer wide.Release()
+		other, err := castTo(op, b, d)
+		if err != nil {
+			return err
+		}
+		defer other.Release()
+		return dot(op, out, wide, other, conjugate)
+	}
+	total := map[dtype.DType]dtype.DType{dtype.Float32: dtype.Float64, dtype.Complex64: dtype.Complex128}
+	td, ok := total[d]
+	if !ok {
+		td = d
+	}
+	n := a.Numel()
+	pieces := max((n+dotPiece-1)/dotPiece, 1)
+	sums, err := tensor.Empty(op, []int64{pieces}, td, device.Host)
+	if err != nil {
+		return err
+	}
+	defer sums.Release()
+	step := func(t *tensor.Tensor) int64 {
+		if n > 1 {
+			return t.Strides()[0]
+		}
+		return 1
+	}
+	as, bs := step(a), step(b)
+	parallel.For(pieces, 1, func(begin, end int64) {
+		for p := begin; p < end; p++ {
+			from := p * dotPiece
+			l := kernel.Dot{A: uintptr(a.Data()) + uintptr(from*as*d.Size()), B: uintptr(b.Data()) + uintptr(from*bs*d.Size()),
+				Out: uintptr(sums.Data()) + uintptr(p*td.Size()), N: min(dotPiece, n-from), AStep: as, BStep: bs}
+			if conjugate {
+				l.Conjugate = 1
+			}
+			kernel.Call(fn, unsafe.Pointer(&l))
+		}
+	})
+	if pieces == 1 {
+		iter.Copy(out, sums)
+		return nil
+	}
+	return sumOf.run(op, td, [2]*tensor.Tensor{out}, sums, []bool{true})
+}

@@ -1,0 +1,288 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/libtensor/libtensor/engine/schema"
+)
+
+// nodeExports are the values that bindings/node writes by hand, beside the operators.
+var nodeExports = []string{"Tensor", "Storage", "Generator", "tensor", "asTensor", "float", "slice", "scope", "isTensor", "liveHandles", "dtypeSize", "version",
+	"bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128",
+	"strided", "contiguousFormat", "preserveFormat", "channelsLast", "channelsLast3d"}
+
+//go:embed index.d.ts.tmpl
+var nodeTypesTemplate string
+
+// tsReserved are the words that cannot name a parameter or a function in TypeScript.
+var tsReserved = []string{"var", "in", "new", "this", "function", "default", "delete", "enum", "export", "import", "with", "case", "for", "if", "null", "void", "class"}
+
+func tsName(name string) string {
+	if slices.Contains(tsReserved, name) {
+		return name + "_"
+	}
+	return name
+}
+
+// tsType is the type of an argument.
+func tsType(a schema.Arg) string {
+	base := map[string]string{
+		"Operand": "Tensor | Scalar", "int": "Int", "float": "number", "bool": "boolean", "str": "string", "dtype": "DType", "device": "Device", "layout": "Layout",
+		"memory_format": "MemoryFormat",
+	}[a.Type.Base]
+	if base == "" {
+		base = a.Type.Base
+	}
+	nullable := a.Type.Optional || a.Default == "None"
+	if a.Type.List && a.Type.Base != "Index" {
+		switch {
+		case base == "Int":
+			base = "Ints"
+		case a.Type.Optional && base == "Tensor":
+			base = "readonly (Tensor | null)[]"
+		default:
+			base = "readonly " + base + "[]"
+		}
+	}
+	if nullable {
+		base += " | null"
+	}
+	return base
+}
+
+func tsResultType(r schema.Arg) string {
+	t := map[string]string{"int": "Int", "float": "number", "bool": "boolean", "str": "string", "dtype": "DType", "device": "Device"}[r.Type.Base]
+	if t == "" {
+		t = r.Type.Base
+	}
+	if r.Type.List {
+		t += "[]"
+	}
+	return t
+}
+
+// tsResults is what an operator returns.
+func tsResults(o *schema.Operator, method bool) string {
+	switch len(o.Returns) {
+	case 0:
+		if len(o.Args) == 0 || !o.Args[0].Mutated {
+			return "void"
+		}
+		if method {
+			return "this"
+		}
+		return o.Args[0].Type.Base
+	case 1:
+		return tsResultType(o.Returns[0])
+	}
+	return tsResultObject(o)
+}
+
+func tsResultObject(o *schema.Operator) string {
+	var fields []string
+	for _, r := range o.Returns {
+		fields = append(fields, nodeArgName(r.Name)+": "+tsResultType(r))
+	}
+	return "{ " + strings.Join(fields, "; ") + " }"
+}
+
+// tsParameters are the parameter lists of an operator: an argument is given in its place or, from any place on, by name in
+// the object that comes last.
+func tsParameters(o *schema.Operator, method, out bool) []string {
+	args := o.Args
+	if method {
+		args = args[1:]
+	}
+	positional, required := 0, 0
+	for i, a := range args {
+		if !a.KwOnly {
+			positional++
+			if a.Default == "" {
+				required = i + 1
+			}
+		}
+	}
+	prefixes := []int{}
+	if least := min(1, required); least < required {
+		prefixes = append(prefixes, least)
+	}
+	for n := required; n <= positional; n++ {
+		prefixes = append(prefixes, n)
+	}
+	var lists []string
+	for _, n := range prefixes {
+		var params, fields []string
+		optional := "?"
+		for _, a := range args[:n] {
+			params = append(params, tsName(nodeArgName(a.Name))+": "+tsType(a))
+		}
+		for _, a := range args[n:] {
+			mark := "?"
+			if a.Default == "" {
+				mark, optional = "", ""
+			}
+			fields = append(fields, nodeArgName(a.Name)+mark+": "+tsType(a))
+		}
+		if out {
+			t := "Tensor"
+			if len(o.Returns) > 1 {
+				t = "readonly Tensor[] | " + tsResultObject(o)
+			}
+			fields = append(fields, "out?: "+t+" | null")
+		}
+		if len(fields) > 0 {
+			params = append(params, "options"+optional+": { "+strings.Join(fields, "; ")+" }")
+		}
+		lists = append(lists, strings.Join(params, ", "))
+	}
+	return lists
+}
+
+func tsDoc(indent, text string) string {
+	var b strings.Builder
+	b.WriteString(indent + "/**\n")
+	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
+		b.WriteString(strings.TrimRight(indent+" * "+strings.ReplaceAll(strings.TrimRight(line, "\n"), "*/", "* /"), " ") + "\n")
+	}
+	b.WriteString(indent + " */\n")
+	return b.String()
+}
+
+// tsSignatures are the declarations of one form of an entry.
+func (e *nodeEntry) tsSignatures(indent, name, variant string) string {
+	var b strings.Builder
+	owner := e.owner()
+	for _, o := range e.overloads {
+		as, method := variant, variant != "function" && variant != "async"
+		if variant == "async" {
+			as = "function"
+		}
+		if !o.Has(as) && !(owner != "" && method) || variant == "async" && !givesTensors(o) {
+			continue
+		}
+		result := tsResults(o, method)
+		switch variant {
+		case "inplace":
+			result = "this"
+		case "async":
+			result = "Promise<" + result + ">"
+		}
+		if variant == "async" {
+			b.WriteString(indent + "/** " + e.path + ", off the event loop. */\n")
+		} else {
+			b.WriteString(tsDoc(indent, o.Doc))
+		}
+		for _, params := range tsParameters(o, method, o.Has("out") && variant != "inplace") {
+			fmt.Fprintf(&b, "%s%s(%s): %s;\n", indent, name, params, result)
+		}
+	}
+	return b.String()
+}
+
+// tsNamespace collects declarations by the namespace that they lie in.
+type tsNamespace struct {
+	body  strings.Builder
+	order []string
+	inner map[string]*tsNamespace
+}
+
+func (n *tsNamespace) find(path []string) *tsNamespace {
+	if len(path) == 0 {
+		return n
+	}
+	if n.inner == nil {
+		n.inner = map[string]*tsNamespace{}
+	}
+	next := n.inner[path[0]]
+	if next == nil {
+		next = new(tsNamespace)
+		n.inner[path[0]] = next
+		n.order = append(n.order, path[0])
+	}
+	return next.find(path[1:])
+}
+
+func (n *tsNamespace) text(indent string) string {
+	b := n.body.String()
+	for _, name := range n.order {
+		b += indent + "export namespace " + name + " {\n" + n.inner[name].text(indent+"  ") + indent + "}\n"
+	}
+	return b
+}
+
+// nodeDeclarations is the text of gen_index.d.ts.
+func nodeDeclarations(entries []*nodeEntry) (string, error) {
+	var functions tsNamespace
+	methods := map[string]*strings.Builder{"": {}, "Storage": {}, "Generator": {}}
+	var renamed []string
+	for _, e := range entries {
+		if e.isFunction() {
+			path := strings.Split(e.path, ".")
+			space := functions.find(path[:len(path)-1])
+			indent := strings.Repeat("  ", len(path)-1)
+			name := tsName(e.last())
+			if name != e.last() {
+				renamed = append(renamed, name+" as "+e.last())
+			}
+			space.body.WriteString(e.tsSignatures(indent, "export function "+name, "function"))
+			if e.isAsync() {
+				space.body.WriteString(e.tsSignatures(indent, "export function "+e.last()+"Async", "async"))
+			}
+		}
+		if e.isMethod() {
+			methods[e.owner()].WriteString(e.tsSignatures("  ", e.last(), "method"))
+		}
+		if e.has("inplace") {
+			methods[""].WriteString(e.tsSignatures("  ", e.last()+"_", "inplace"))
+		}
+	}
+	text := functions.text("")
+	if len(renamed) > 0 {
+		// A function whose name is a word of the language is declared under another and exported under its own.
+		for _, r := range renamed {
+			name, _, _ := strings.Cut(r, " ")
+			text = strings.ReplaceAll(text, "export function "+name+"(", "declare function "+name+"(")
+		}
+		text += "export { " + strings.Join(renamed, ", ") + " };\n"
+	}
+	t, err := template.New("index.d.ts").Parse(nodeTypesTemplate)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	err = t.Execute(&b, map[string]string{"Banner": cBanner, "Functions": text, "Methods": methods[""].String(), "StorageMethods": methods["Storage"].String(),
+		"GeneratorMethods": methods["Generator"].String()})
+	return b.String(), err
+}
+
+// nodeModule is the ES module: it names what the CommonJS module exports.
+func nodeModule(entries []*nodeEntry) string {
+	names := slices.Clone(nodeExports)
+	for _, e := range entries {
+		if !e.isFunction() {
+			continue
+		}
+		first, _, nested := strings.Cut(e.path, ".")
+		names = append(names, first)
+		if e.isAsync() && !nested {
+			names = append(names, first+"Async")
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	var b strings.Builder
+	b.WriteString(cBanner + "import lt from './index.js';\n\n")
+	for _, name := range names {
+		fmt.Fprintf(&b, "const lt_%s = lt.%s;\n", name, name)
+	}
+	b.WriteString("\nexport {\n")
+	for _, name := range names {
+		fmt.Fprintf(&b, "  lt_%s as %s,\n", name, name)
+	}
+	b.WriteString("};\n")
+	return b.String()
+}
