@@ -24,8 +24,8 @@ var (
 	logsumexpKernel    = kernel.Get("logsumexp")
 )
 
-// along splits sizes around dim: positions before it, its size, positions after it.
-func along(sizes []int64, dim int) (outer, n, inner int64) {
+// lanes splits sizes around dim: positions before it, its size, positions after it.
+func lanes(sizes []int64, dim int) (outer, n, inner int64) {
 	if len(sizes) == 0 {
 		return 1, 1, 1
 	}
@@ -42,7 +42,7 @@ func runScan(op string, k *kernel.Kernel, in, values, indices *tensor.Tensor, di
 	if in.Numel() == 0 {
 		return nil
 	}
-	outer, n, inner := along(in.Sizes(), dim)
+	outer, n, inner := lanes(in.Sizes(), dim)
 	size := in.DType().Size()
 	run := func(firstOuter, outers, firstInner, width int64) {
 		at := firstOuter*n*inner + firstInner

@@ -141,7 +141,7 @@ func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, d
 	if indices, err = preserved(op, outIndices, self, dtype.Int64); err != nil || self.IsMeta() {
 		return values, indices, err
 	}
-	_, n, _ := along(self.Sizes(), at)
+	_, n, _ := lanes(self.Sizes(), at)
 	return values, indices, lines(op, sortKernel, values, indices, self, at, n, [2]int64{flag(descending), n})
 }
 
@@ -181,7 +181,7 @@ func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, _ b
 	if err != nil {
 		return nil, nil, err
 	}
-	_, n, _ := along(self.Sizes(), at)
+	_, n, _ := lanes(self.Sizes(), at)
 	if k < 0 || k > n {
 		return nil, nil, status.Runtimef("topk: k %d is out of range for dimension %d with size %d", k, at, n)
 	}
@@ -291,7 +291,7 @@ func Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim 
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, n, _ := along(self.Sizes(), at); k < 1 || k > n {
+	if _, n, _ := lanes(self.Sizes(), at); k < 1 || k > n {
 		return nil, nil, status.Runtimef("kthvalue: selected number k %d is out of range for dimension %d with size %d; it counts from 1", k, at, n)
 	}
 	return selected("kthvalue", kthvalueKernel, outValues, outIndices, self, dim, keepdim, k-1)

@@ -43,8 +43,8 @@ LT_INLINE Vec<T> exp_tail(Vec<T> r) {
 // (2^f - 1) / f to 2^-32 for |f| <= 1/2.
 LT_INLINE Doubles exp2_tail_short(Doubles f) {
   return poly(f, 0x1.62e42fef95ed3p-1, 0x1.ebfbe045fe519p-3, 0x1.c6b08dc5e0209p-5,
-                0x1.3b2a1b67d4bcp-7, 0x1.5d874c7da5bb4p-10, 0x1.4440076126b82p-13,
-                0x1.00dc4c3d33fc1p-16);
+              0x1.3b2a1b67d4bcp-7, 0x1.5d874c7da5bb4p-10, 0x1.4440076126b82p-13,
+              0x1.00dc4c3d33fc1p-16);
 }
 
 // e^(x + x_lo) = (hi + lo) 2^n with hi between 0.7 and 1.42.
@@ -119,8 +119,8 @@ LT_INLINE Floats vexp2(Floats x) {
   if constexpr (!LT_FMA) return in_double(x, [](Doubles v) { return exp2_short(v); });
   const Integer<float> n = nearest(x);
   const Floats f = x - n.value;
-  const Floats p = poly(f, 0x1.ebfbd4p-3f, 0x1.c6af9ep-5f, 0x1.3b32cap-7f, 0x1.5ef57ep-10f,
-                        0x1.3e792p-13f);
+  const Floats p =
+      poly(f, 0x1.ebfbd4p-3f, 0x1.c6af9ep-5f, 0x1.3b32cap-7f, 0x1.5ef57ep-10f, 0x1.3e792p-13f);
   return scale(fma(f, fma(f, p, Floats(0x1.62e43p-1f)), Floats(1.0f)), n);
 }
 LT_INLINE Doubles vexp2(Doubles x) {
@@ -174,9 +174,7 @@ LT_INLINE Vec<T> sigmoid(Vec<T> x, T lowest, T highest, IntOf<T> k, T c) {
 }
 
 LT_INLINE Floats vsigmoid(Floats x) { return sigmoid(x, -20.0f, 105.0f, 40, 0x1p-40f); }
-LT_INLINE Doubles vsigmoid(Doubles x) {
-  return sigmoid(x, -100.0, 746.0, int64_t(128), 0x1p-128);
-}
+LT_INLINE Doubles vsigmoid(Doubles x) { return sigmoid(x, -100.0, 746.0, int64_t(128), 0x1p-128); }
 
 }  // namespace
 }  // namespace lt
