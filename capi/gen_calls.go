@@ -683,6 +683,10 @@ var calls = [...]func(frame) error{
 		return f.setTensors(err, r0)
 	}, // randint
 	func(f frame) error {
+		r0, err := ops.RandintHigh(f.out(0), f.int(0), f.ints(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // randint.high
+	func(f frame) error {
 		r0, err := ops.Randperm(f.out(0), f.int(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // randperm
@@ -698,6 +702,10 @@ var calls = [...]func(frame) error{
 		r0, err := ops.RandintLike(f.tensor(0), f.int(1), f.int(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6), f.format(7))
 		return f.setTensors(err, r0)
 	}, // randint_like
+	func(f frame) error {
+		r0, err := ops.RandintLikeHigh(f.tensor(0), f.int(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5), f.format(6))
+		return f.setTensors(err, r0)
+	}, // randint_like.high
 	func(f frame) error {
 		r0, err := ops.NormalTensors(f.out(0), f.operand(0), f.operand(1), f.generatorOptional(2))
 		return f.setTensors(err, r0)

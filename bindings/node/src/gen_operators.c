@@ -3353,8 +3353,22 @@ static const lt_argument arguments_randint[] = {
 static const lt_argument results_randint[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
+static tensor_status call_randint_high(const lt_value *a, lt_value *r) { return tensor_randint_high(a[0].i, a[1].list.data, a[1].list.length, a[2].generator, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static tensor_status call_randint_high_out(const lt_value *a, lt_value *r) { return tensor_randint_high_out(a[0].i, a[1].list.data, a[1].list.length, a[2].generator, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, r[0].tensor); }
+static const lt_argument arguments_randint_high[] = {
+    {"high", LT_INT, 0, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_randint_high[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
 static const lt_operator overloads_randint[] = {
     {"randint", arguments_randint, results_randint, 7, 3, 1, -1, {{call_randint, NULL}, {NULL, NULL}, {call_randint_out, NULL}}},
+    {"randint", arguments_randint_high, results_randint_high, 6, 2, 1, -1, {{call_randint_high, NULL}, {NULL, NULL}, {call_randint_high_out, NULL}}},
 };
 
 static tensor_status call_randperm(const lt_value *a, lt_value *r) { return tensor_randperm(a[0].i, a[1].generator, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
@@ -3419,8 +3433,22 @@ static const lt_argument arguments_randint_like[] = {
 static const lt_argument results_randint_like[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
+static tensor_status call_randint_like_high(const lt_value *a, lt_value *r) { return tensor_randint_like_high(a[0].tensor, a[1].i, a[2].generator, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, (tensor_memory_format)a[6].i, &r[0].tensor); }
+static const lt_argument arguments_randint_like_high[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"high", LT_INT, 0, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_randint_like_high[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
 static const lt_operator overloads_randint_like[] = {
     {"randintLike", arguments_randint_like, results_randint_like, 8, 3, 1, -1, {{call_randint_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"randintLike", arguments_randint_like_high, results_randint_like_high, 7, 2, 1, -1, {{call_randint_like_high, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_normal_tensors(const lt_value *a, lt_value *r) { return tensor_normal_tensors(a[0].tensor, a[1].tensor, a[2].generator, &r[0].tensor); }
@@ -6215,11 +6243,11 @@ const lt_entry lt_entries[] = {
     {"cpuTier", overloads_cpu_tier, 1, LT_AS_FUNCTION},
     {"rand", overloads_rand, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"randn", overloads_randn, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"randint", overloads_randint, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"randint", overloads_randint, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"randperm", overloads_randperm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"randLike", overloads_rand_like, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"randnLike", overloads_randn_like, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"randintLike", overloads_randint_like, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"randintLike", overloads_randint_like, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"normal", overloads_normal_tensors, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"bernoulli", overloads_bernoulli, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"multinomial", overloads_multinomial, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},

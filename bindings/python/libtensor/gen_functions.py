@@ -599,11 +599,14 @@ c_randn = _bind("tensor_randn", P, Q, P, E, E, _Device, P)
 c_randn_out = _bind("tensor_randn_out", P, Q, P, E, E, _Device, P)
 c_randint = _bind("tensor_randint", Q, Q, P, Q, P, E, E, _Device, P)
 c_randint_out = _bind("tensor_randint_out", Q, Q, P, Q, P, E, E, _Device, P)
+c_randint_high = _bind("tensor_randint_high", Q, P, Q, P, E, E, _Device, P)
+c_randint_high_out = _bind("tensor_randint_high_out", Q, P, Q, P, E, E, _Device, P)
 c_randperm = _bind("tensor_randperm", Q, P, E, E, _Device, P)
 c_randperm_out = _bind("tensor_randperm_out", Q, P, E, E, _Device, P)
 c_rand_like = _bind("tensor_rand_like", P, P, E, E, _Device, E, P)
 c_randn_like = _bind("tensor_randn_like", P, P, E, E, _Device, E, P)
 c_randint_like = _bind("tensor_randint_like", P, Q, Q, P, E, E, _Device, E, P)
+c_randint_like_high = _bind("tensor_randint_like_high", P, Q, P, E, E, _Device, E, P)
 c_normal_tensors = _bind("tensor_normal_tensors", P, P, P, P)
 c_normal_tensors_scalar = _bind("tensor_normal_tensors_scalar", P, _Scalar, P, P)
 c_normal_tensors_out = _bind("tensor_normal_tensors_out", P, P, P, P)
@@ -8793,7 +8796,7 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
     return result
 
 
-def randint(low, high, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def _randint_default(low, high, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of random integers from [low, high). `dtype` is int64 unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
@@ -8822,6 +8825,50 @@ def randint(low, high, size, *, generator=None, dtype=None, layout=None, device=
     result._h = cell.p
     _put(cell)
     return result
+
+
+def _randint_high(high, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Makes a tensor of random integers from [0, high). `dtype` is int64 unless given."""
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if high.__class__ is not _Int:
+        high = _integer(high, "randint", "high")
+    size, size_len = _ints(size, "randint", "size")
+    if generator is not None and generator.__class__ is not _Generator:
+        generator = _generator(generator, "randint", "generator")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "randint", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "randint", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "randint", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "randint", "out")
+        status = c_randint_high_out(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_randint_high(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def randint(*args, **kwargs):
+    """randint(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
+    Makes a tensor of random integers from [low, high). `dtype` is int64 unless given.
+
+    randint(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
+    Makes a tensor of random integers from [0, high). `dtype` is int64 unless given.
+    """
+    n = len(args)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"low", "high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
+        return _randint_default(*args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "high", _absent)) and _is_ints(_arg(args, 1, kwargs, "size", _absent)):
+        return _randint_high(*args, **kwargs)
+    raise _no_overload("randint", ('(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)', '(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
 def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
@@ -8896,7 +8943,7 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, m
     return result
 
 
-def randint_like(input, low, high, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+def _randint_like_default(input, low, high, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """randint with the shape, dtype and device of `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
@@ -8920,6 +8967,45 @@ def randint_like(input, low, high, *, generator=None, dtype=None, layout=None, d
     result._h = cell.p
     _put(cell)
     return result
+
+
+def _randint_like_high(input, high, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+    """Random integers from [0, high) with the shape, dtype and device of `input`."""
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "randint_like", "input")
+    if high.__class__ is not _Int:
+        high = _integer(high, "randint_like", "high")
+    if generator is not None and generator.__class__ is not _Generator:
+        generator = _generator(generator, "randint_like", "generator")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "randint_like", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "randint_like", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "randint_like", "device")
+    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "randint_like", "memory_format")
+    cell = _take() if _cells else _Cell()
+    status = c_randint_like_high(input._h, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def randint_like(input, *args, **kwargs):
+    """randint_like(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)
+    randint with the shape, dtype and device of `input`.
+
+    randint_like(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)
+    Random integers from [0, high) with the shape, dtype and device of `input`.
+    """
+    n = len(args)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"low", "high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)):
+        return _randint_like_default(input, *args, **kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "high", _absent)):
+        return _randint_like_high(input, *args, **kwargs)
+    raise _no_overload("randint_like", ('(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)', '(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)'), args, kwargs)
 
 
 def _normal_tensors(mean, std, *, generator=None, out=None):
