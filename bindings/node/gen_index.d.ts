@@ -5434,3 +5434,4 @@ export namespace special {
 }
 export { var_ as var };
 
+export {};

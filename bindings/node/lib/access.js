@@ -101,11 +101,11 @@ const methods = {
 
   set(index, value) {
     const items = typeof index === 'string' ? index.split(',') : Array.isArray(index) ? index : [index];
-    const from = Array.isArray(value) || ArrayBuffer.isView(value) ? tensor(value) : value;
+    const made = Array.isArray(value) || ArrayBuffer.isView(value) ? tensor(value) : undefined;
     try {
-      withItems(items, (all) => this.index(all, from));
+      withItems(items, (all) => this.index(all, made ?? value));
     } finally {
-      if (from !== value) from.dispose();
+      made?.dispose();
     }
     return this;
   },
