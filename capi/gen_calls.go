@@ -1175,6 +1175,7 @@ var calls = [...]func(frame) error{
 	func(f frame) error { r0, err := ops.StorageNbytes(f.storage(0)); return f.setInt(err, r0) },           // storage_nbytes
 	func(f frame) error { r0, err := ops.StorageDataPtr(f.storage(0)); return f.setPointer(err, r0) },      // storage_data_ptr
 	func(f frame) error { return ops.StorageResize(f.storage(0), f.int(1)) },                               // storage_resize_
+	func(f frame) error { return ops.StorageFix(f.storage(0)) },                                            // storage_fix_
 	func(f frame) error { r0, err := ops.StorageDevice(f.storage(0)); return f.setDevice(err, r0) },        // storage_get_device
 	func(f frame) error { r0, err := ops.StorageUseCount(f.storage(0)); return f.setInt(err, r0) },         // storage_use_count
 	func(f frame) error {

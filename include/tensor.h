@@ -2164,6 +2164,10 @@ TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, v
 // where they reach beyond a shrunk storage. Storages that another library owns cannot be resized.
 TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t nbytes);
 
+// Makes the storage keep its bytes where they are until it is freed; resizing it is an error from then on. For arrays of other
+// libraries that share the memory.
+TENSOR_API tensor_status tensor_storage_fix_(tensor_storage_t *self);
+
 // Where the storage's bytes live.
 TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self, tensor_device *out);
 

@@ -2277,6 +2277,11 @@ export class Storage extends Handle {
    */
   resize_(nbytes: Int): this;
   /**
+   * Makes the storage keep its bytes where they are until it is freed; resizing it is an error from then on. For arrays of other
+   * libraries that share the memory.
+   */
+  fix_(): this;
+  /**
    * Where the storage's bytes live.
    */
   getDevice(): Device;

@@ -115,7 +115,7 @@ typedef struct lt_box {
   uint8_t kind;                    // LT_TENSOR, LT_STORAGE, LT_GENERATOR
   bool wrapped;                    // the JavaScript object lives
   bool disposed;                   // the user has let go of it
-  int32_t users;                   // asynchronous calls and exported buffers that need the handle
+  int32_t users;                   // asynchronous calls that need the handle
   int32_t reading;                 // asynchronous calls that read it
   bool writing;                    // an asynchronous call writes it
   int64_t bytes;                   // accounted as external memory

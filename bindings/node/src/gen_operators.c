@@ -5347,6 +5347,14 @@ static const lt_operator overloads_storage_resize_[] = {
     {"storageResize_", arguments_storage_resize_, NULL, 2, 2, 0, -1, {{call_storage_resize_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_storage_fix_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_fix_(a[0].storage); }
+static const lt_argument arguments_storage_fix_[] = {
+    {"input", LT_STORAGE, LT_IS_MUTATED, {0}},
+};
+static const lt_operator overloads_storage_fix_[] = {
+    {"storageFix_", arguments_storage_fix_, NULL, 1, 1, 0, -1, {{call_storage_fix_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_storage_get_device(const lt_value *a, lt_value *r) { return tensor_storage_get_device(a[0].storage, &r[0].device); }
 static const lt_argument arguments_storage_get_device[] = {
     {"input", LT_STORAGE, 0, {0}},
@@ -6372,6 +6380,7 @@ const lt_entry lt_entries[] = {
     {"storageNew", overloads_storage_new, 1, LT_AS_FUNCTION},
     {"nbytes", overloads_storage_nbytes, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"resize_", overloads_storage_resize_, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"fix_", overloads_storage_fix_, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"getDevice", overloads_storage_get_device, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"useCount", overloads_storage_use_count, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"toString", overloads_storage_to_string, 1, LT_AS_METHOD | LT_AS_STORAGE},

@@ -193,8 +193,22 @@ static napi_value from_typed_array(napi_env env, napi_callback_info info) {
 // typed arrays out
 
 static void buffer_collected(napi_env env, void *data, void *hint) {
-  (void)data;
-  lt_unuse(env, hint);
+  (void)env, (void)data;
+  tensor_storage_free(hint);
+}
+
+// An ArrayBuffer over the memory of a tensor, whose storage it keeps alive and in its place.
+static napi_status lend(napi_env env, const tensor_t *t, void *data, size_t bytes,
+                        napi_value *array_buffer, tensor_status *status) {
+  tensor_storage_t *storage;
+  if ((*status = tensor_untyped_storage(t, &storage))) return napi_generic_failure;
+  napi_status made =
+      napi_create_external_arraybuffer(env, data, bytes, buffer_collected, storage, array_buffer);
+  if (made == napi_ok)
+    *status = tensor_storage_fix_(storage);
+  else
+    tensor_storage_free(storage);
+  return made;
 }
 
 static bool is_contiguous(const tensor_t *t) {
@@ -237,12 +251,9 @@ static napi_value memory_of(napi_env env, napi_callback_info info) {
   if (!status && share) status = tensor_is_read_only(t, &read_only);
   if (status) return lt_throw_status(env, status, tensor_last_error());
   if (bytes && !read_only) {
-    napi_status made =
-        napi_create_external_arraybuffer(env, data, bytes, buffer_collected, js.box, &result);
-    if (made == napi_ok) {
-      lt_use(js.box);
-      return result;
-    }
+    napi_status made = lend(env, t, data, bytes, &result, &status);
+    if (status) return lt_throw_status(env, status, tensor_last_error());
+    if (made == napi_ok) return result;
     if (made != napi_no_external_buffers_allowed && !lt_ok(env, made)) return NULL;
   }
   if (!lt_ok(env, napi_create_arraybuffer(env, bytes, &copy, &result))) return NULL;

@@ -877,6 +877,7 @@ c_storage_new = _bind("tensor_storage_new", Q, _Device, P)
 c_storage_nbytes = _bind("tensor_storage_nbytes", P, P)
 c_storage_data_ptr = _bind("tensor_storage_data_ptr", P, P)
 c_storage_resize_ = _bind("tensor_storage_resize_", P, Q)
+c_storage_fix_ = _bind("tensor_storage_fix_", P)
 c_storage_get_device = _bind("tensor_storage_get_device", P, P)
 c_storage_use_count = _bind("tensor_storage_use_count", P, P)
 c_storage_to_string = _bind("tensor_storage_to_string", P, E, P)
@@ -13205,6 +13206,18 @@ def storage_resize_(input, nbytes):
     if nbytes.__class__ is not _Int:
         nbytes = _integer(nbytes, "storage_resize_", "nbytes")
     status = c_storage_resize_(input._h, nbytes)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def storage_fix_(input):
+    """Makes the storage keep its bytes where they are until it is freed; resizing it is an error from then on. For arrays of other
+    libraries that share the memory.
+    """
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_fix_", "input")
+    status = c_storage_fix_(input._h)
     if status:
         raise _failure(status)
     return input
