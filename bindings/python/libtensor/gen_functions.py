@@ -5693,13 +5693,13 @@ def index_put(input, indices, values, accumulate=False):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_put", "input")
-    indices, indices_len = _optional_tensors(indices, "index_put", "indices")
+    indices_list, indices_len = _optional_tensors(indices, "index_put", "indices")
     if values.__class__ is not _Tensor:
         values = _tensor(values, "index_put", "values")
     if accumulate.__class__ is not _Bool:
         accumulate = _flag(accumulate, "index_put", "accumulate")
     cell = _take() if _cells else _Cell()
-    status = c_index_put(input._h, indices, indices_len, values._h, accumulate, cell.address)
+    status = c_index_put(input._h, indices_list, indices_len, values._h, accumulate, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -5716,12 +5716,12 @@ def index_put_(input, indices, values, accumulate=False):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_put_", "input")
-    indices, indices_len = _optional_tensors(indices, "index_put_", "indices")
+    indices_list, indices_len = _optional_tensors(indices, "index_put_", "indices")
     if values.__class__ is not _Tensor:
         values = _tensor(values, "index_put_", "values")
     if accumulate.__class__ is not _Bool:
         accumulate = _flag(accumulate, "index_put_", "accumulate")
-    status = c_index_put_(input._h, indices, indices_len, values._h, accumulate)
+    status = c_index_put_(input._h, indices_list, indices_len, values._h, accumulate)
     if status:
         raise _failure(status)
     return input
@@ -6572,18 +6572,18 @@ def cat(tensors, dim=0, *, out=None, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
-    tensors, tensors_len = _tensors(tensors, "cat", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "cat", "tensors")
     if dim.__class__ is not _Int:
         dim = _integer(dim, "cat", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "cat", "out")
-        status = c_cat_out(tensors, tensors_len, dim, out._h)
+        status = c_cat_out(tensors_list, tensors_len, dim, out._h)
         if status:
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_cat(tensors, tensors_len, dim, cell.address)
+    status = c_cat(tensors_list, tensors_len, dim, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -6596,18 +6596,18 @@ def concat(tensors, dim=0, *, out=None, axis=_absent):
     """`cat` under another name."""
     if axis is not _absent:
         dim = axis
-    tensors, tensors_len = _tensors(tensors, "concat", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "concat", "tensors")
     if dim.__class__ is not _Int:
         dim = _integer(dim, "concat", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "concat", "out")
-        status = c_concat_out(tensors, tensors_len, dim, out._h)
+        status = c_concat_out(tensors_list, tensors_len, dim, out._h)
         if status:
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_concat(tensors, tensors_len, dim, cell.address)
+    status = c_concat(tensors_list, tensors_len, dim, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -6620,18 +6620,18 @@ def concatenate(tensors, dim=0, *, out=None, axis=_absent):
     """`cat` under another name."""
     if axis is not _absent:
         dim = axis
-    tensors, tensors_len = _tensors(tensors, "concatenate", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "concatenate", "tensors")
     if dim.__class__ is not _Int:
         dim = _integer(dim, "concatenate", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "concatenate", "out")
-        status = c_concatenate_out(tensors, tensors_len, dim, out._h)
+        status = c_concatenate_out(tensors_list, tensors_len, dim, out._h)
         if status:
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_concatenate(tensors, tensors_len, dim, cell.address)
+    status = c_concatenate(tensors_list, tensors_len, dim, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -6649,18 +6649,18 @@ def stack(tensors, dim=0, *, out=None, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
-    tensors, tensors_len = _tensors(tensors, "stack", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "stack", "tensors")
     if dim.__class__ is not _Int:
         dim = _integer(dim, "stack", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "stack", "out")
-        status = c_stack_out(tensors, tensors_len, dim, out._h)
+        status = c_stack_out(tensors_list, tensors_len, dim, out._h)
         if status:
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_stack(tensors, tensors_len, dim, cell.address)
+    status = c_stack(tensors_list, tensors_len, dim, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -6671,16 +6671,16 @@ def stack(tensors, dim=0, *, out=None, axis=_absent):
 
 def hstack(tensors, *, out=None):
     """Joins tensors side by side: along dimension 1, or 0 for vectors."""
-    tensors, tensors_len = _tensors(tensors, "hstack", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "hstack", "tensors")
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "hstack", "out")
-        status = c_hstack_out(tensors, tensors_len, out._h)
+        status = c_hstack_out(tensors_list, tensors_len, out._h)
         if status:
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_hstack(tensors, tensors_len, cell.address)
+    status = c_hstack(tensors_list, tensors_len, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -6691,16 +6691,16 @@ def hstack(tensors, *, out=None):
 
 def vstack(tensors, *, out=None):
     """Joins tensors below each other; vectors are rows."""
-    tensors, tensors_len = _tensors(tensors, "vstack", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "vstack", "tensors")
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "vstack", "out")
-        status = c_vstack_out(tensors, tensors_len, out._h)
+        status = c_vstack_out(tensors_list, tensors_len, out._h)
         if status:
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_vstack(tensors, tensors_len, cell.address)
+    status = c_vstack(tensors_list, tensors_len, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -6711,16 +6711,16 @@ def vstack(tensors, *, out=None):
 
 def row_stack(tensors, *, out=None):
     """`vstack` under another name."""
-    tensors, tensors_len = _tensors(tensors, "row_stack", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "row_stack", "tensors")
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "row_stack", "out")
-        status = c_row_stack_out(tensors, tensors_len, out._h)
+        status = c_row_stack_out(tensors_list, tensors_len, out._h)
         if status:
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_row_stack(tensors, tensors_len, cell.address)
+    status = c_row_stack(tensors_list, tensors_len, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -6731,16 +6731,16 @@ def row_stack(tensors, *, out=None):
 
 def dstack(tensors, *, out=None):
     """Joins tensors along the third dimension."""
-    tensors, tensors_len = _tensors(tensors, "dstack", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "dstack", "tensors")
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "dstack", "out")
-        status = c_dstack_out(tensors, tensors_len, out._h)
+        status = c_dstack_out(tensors_list, tensors_len, out._h)
         if status:
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_dstack(tensors, tensors_len, cell.address)
+    status = c_dstack(tensors_list, tensors_len, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -6751,16 +6751,16 @@ def dstack(tensors, *, out=None):
 
 def column_stack(tensors, *, out=None):
     """Joins tensors side by side; vectors are columns."""
-    tensors, tensors_len = _tensors(tensors, "column_stack", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "column_stack", "tensors")
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "column_stack", "out")
-        status = c_column_stack_out(tensors, tensors_len, out._h)
+        status = c_column_stack_out(tensors_list, tensors_len, out._h)
         if status:
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_column_stack(tensors, tensors_len, cell.address)
+    status = c_column_stack(tensors_list, tensors_len, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -6787,10 +6787,10 @@ def _atleast_1d_sequence(*tensors):
     """Views of at least 1 dimension."""
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
-    tensors, tensors_len = _tensors(tensors, "atleast_1d", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "atleast_1d", "tensors")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
-    status = c_atleast_1d_sequence(tensors, tensors_len, cell0.address, count.address)
+    status = c_atleast_1d_sequence(tensors_list, tensors_len, cell0.address, count.address)
     if status:
         raise _failure(status)
     result = _wrap_list(cell0.p, count.i)
@@ -6832,10 +6832,10 @@ def _atleast_2d_sequence(*tensors):
     """Views of at least 2 dimensions."""
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
-    tensors, tensors_len = _tensors(tensors, "atleast_2d", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "atleast_2d", "tensors")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
-    status = c_atleast_2d_sequence(tensors, tensors_len, cell0.address, count.address)
+    status = c_atleast_2d_sequence(tensors_list, tensors_len, cell0.address, count.address)
     if status:
         raise _failure(status)
     result = _wrap_list(cell0.p, count.i)
@@ -6877,10 +6877,10 @@ def _atleast_3d_sequence(*tensors):
     """Views of at least 3 dimensions."""
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
-    tensors, tensors_len = _tensors(tensors, "atleast_3d", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "atleast_3d", "tensors")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
-    status = c_atleast_3d_sequence(tensors, tensors_len, cell0.address, count.address)
+    status = c_atleast_3d_sequence(tensors_list, tensors_len, cell0.address, count.address)
     if status:
         raise _failure(status)
     result = _wrap_list(cell0.p, count.i)
@@ -6908,10 +6908,10 @@ def broadcast_tensors(*tensors):
     """Expands all tensors to their common shape, without copying."""
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
-    tensors, tensors_len = _tensors(tensors, "broadcast_tensors", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "broadcast_tensors", "tensors")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
-    status = c_broadcast_tensors(tensors, tensors_len, cell0.address, count.address)
+    status = c_broadcast_tensors(tensors_list, tensors_len, cell0.address, count.address)
     if status:
         raise _failure(status)
     result = _wrap_list(cell0.p, count.i)
@@ -6926,11 +6926,11 @@ def meshgrid(*tensors, indexing=None):
     """
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
-    tensors, tensors_len = _tensors(tensors, "meshgrid", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "meshgrid", "tensors")
     indexing = None if indexing is None else _text(indexing, "meshgrid", "indexing")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
-    status = c_meshgrid(tensors, tensors_len, indexing, cell0.address, count.address)
+    status = c_meshgrid(tensors_list, tensors_len, indexing, cell0.address, count.address)
     if status:
         raise _failure(status)
     result = _wrap_list(cell0.p, count.i)
@@ -6950,9 +6950,9 @@ def cartesian_prod(*tensors):
     """
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
-    tensors, tensors_len = _tensors(tensors, "cartesian_prod", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "cartesian_prod", "tensors")
     cell = _take() if _cells else _Cell()
-    status = c_cartesian_prod(tensors, tensors_len, cell.address)
+    status = c_cartesian_prod(tensors_list, tensors_len, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -6989,9 +6989,9 @@ def block_diag(*tensors):
     """Puts matrices on the diagonal of a matrix of zeros; vectors are rows. dtypes are promoted."""
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
-    tensors, tensors_len = _tensors(tensors, "block_diag", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "block_diag", "tensors")
     cell = _take() if _cells else _Cell()
-    status = c_block_diag(tensors, tensors_len, cell.address)
+    status = c_block_diag(tensors_list, tensors_len, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -8480,9 +8480,9 @@ def einsum(equation, *tensors):
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
     equation = _text(equation, "einsum", "equation")
-    tensors, tensors_len = _tensors(tensors, "einsum", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "einsum", "tensors")
     cell = _take() if _cells else _Cell()
-    status = c_einsum(equation, tensors, tensors_len, cell.address)
+    status = c_einsum(equation, tensors_list, tensors_len, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
