@@ -366,17 +366,17 @@ var calls = [...]func(frame) error{
 		r0, err := ops.Hypot(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // hypot
-	func(f frame) error { r0, err := ops.IndexGet(f.tensor(0), f.index(1)); return f.setTensors(err, r0) }, // index.get
+	func(f frame) error { r0, err := ops.IndexGet(f.tensor(0), f.index(1)); return f.setTensors(err, r0) }, // index_get
 	func(f frame) error {
 		err := ops.IndexSet(f.tensor(0), f.index(1), f.tensor(2))
 		f.refresh(0)
 		return err
-	}, // index.set_
+	}, // index_set_
 	func(f frame) error {
 		err := ops.IndexSetScalar(f.tensor(0), f.index(1), f.scalar(2))
 		f.refresh(0)
 		return err
-	}, // index.set_scalar_
+	}, // index_set_scalar_
 	func(f frame) error {
 		r0, err := ops.IndexPut(f.out(0), f.tensor(0), f.tensors(1), f.tensor(2), f.bool(3))
 		return f.setTensors(err, r0)
@@ -456,6 +456,105 @@ var calls = [...]func(frame) error{
 		r0, err := ops.IndexReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
 		return f.setTensors(err, r0)
 	}, // index_reduce
+	func(f frame) error {
+		r0, err := ops.Cat(f.out(0), f.tensors(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // cat
+	func(f frame) error {
+		r0, err := ops.Cat(f.out(0), f.tensors(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // concat
+	func(f frame) error {
+		r0, err := ops.Cat(f.out(0), f.tensors(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // concatenate
+	func(f frame) error {
+		r0, err := ops.Stack(f.out(0), f.tensors(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // stack
+	func(f frame) error { r0, err := ops.Hstack(f.out(0), f.tensors(0)); return f.setTensors(err, r0) },      // hstack
+	func(f frame) error { r0, err := ops.Vstack(f.out(0), f.tensors(0)); return f.setTensors(err, r0) },      // vstack
+	func(f frame) error { r0, err := ops.Vstack(f.out(0), f.tensors(0)); return f.setTensors(err, r0) },      // row_stack
+	func(f frame) error { r0, err := ops.Dstack(f.out(0), f.tensors(0)); return f.setTensors(err, r0) },      // dstack
+	func(f frame) error { r0, err := ops.ColumnStack(f.out(0), f.tensors(0)); return f.setTensors(err, r0) }, // column_stack
+	func(f frame) error { r0, err := ops.Atleast1d(f.tensor(0)); return f.setTensors(err, r0) },              // atleast_1d
+	func(f frame) error { r, err := ops.Atleast1dSequence(f.tensors(0)); return f.setList(err, r) },          // atleast_1d.sequence
+	func(f frame) error { r0, err := ops.Atleast2d(f.tensor(0)); return f.setTensors(err, r0) },              // atleast_2d
+	func(f frame) error { r, err := ops.Atleast2dSequence(f.tensors(0)); return f.setList(err, r) },          // atleast_2d.sequence
+	func(f frame) error { r0, err := ops.Atleast3d(f.tensor(0)); return f.setTensors(err, r0) },              // atleast_3d
+	func(f frame) error { r, err := ops.Atleast3dSequence(f.tensors(0)); return f.setList(err, r) },          // atleast_3d.sequence
+	func(f frame) error { r, err := ops.BroadcastTensors(f.tensors(0)); return f.setList(err, r) },           // broadcast_tensors
+	func(f frame) error { r, err := ops.Meshgrid(f.tensors(0), f.strOptional(1)); return f.setList(err, r) }, // meshgrid
+	func(f frame) error { r0, err := ops.CartesianProd(f.tensors(0)); return f.setTensors(err, r0) },         // cartesian_prod
+	func(f frame) error {
+		r0, err := ops.Combinations(f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // combinations
+	func(f frame) error { r0, err := ops.BlockDiag(f.tensors(0)); return f.setTensors(err, r0) },        // block_diag
+	func(f frame) error { r0, err := ops.Repeat(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) }, // repeat
+	func(f frame) error { r0, err := ops.Tile(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) },   // tile
+	func(f frame) error {
+		r0, err := ops.RepeatInterleave(f.tensor(0), f.intOptional(1))
+		return f.setTensors(err, r0)
+	}, // repeat_interleave
+	func(f frame) error {
+		r0, err := ops.RepeatInterleaveSelf(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3))
+		return f.setTensors(err, r0)
+	}, // repeat_interleave.int
+	func(f frame) error {
+		r0, err := ops.RepeatInterleaveTensor(f.tensor(0), f.tensor(1), f.intOptional(2), f.intOptional(3))
+		return f.setTensors(err, r0)
+	}, // repeat_interleave.tensor
+	func(f frame) error {
+		r0, err := ops.Roll(f.tensor(0), f.ints(1), f.ints(2))
+		return f.setTensors(err, r0)
+	}, // roll
+	func(f frame) error { r0, err := ops.Flip(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) }, // flip
+	func(f frame) error { r0, err := ops.Fliplr(f.tensor(0)); return f.setTensors(err, r0) },          // fliplr
+	func(f frame) error { r0, err := ops.Flipud(f.tensor(0)); return f.setTensors(err, r0) },          // flipud
+	func(f frame) error {
+		r0, err := ops.Rot90(f.tensor(0), f.int(1), f.ints(2))
+		return f.setTensors(err, r0)
+	}, // rot90
+	func(f frame) error {
+		r0, err := ops.Tril(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // tril
+	func(f frame) error {
+		r0, err := ops.Triu(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // triu
+	func(f frame) error {
+		r0, err := ops.Diag(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // diag
+	func(f frame) error {
+		r0, err := ops.DiagEmbed(f.tensor(0), f.int(1), f.int(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // diag_embed
+	func(f frame) error { r0, err := ops.Diagflat(f.tensor(0), f.int(1)); return f.setTensors(err, r0) }, // diagflat
+	func(f frame) error {
+		r0, err := ops.DiagonalScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.int(4))
+		return f.setTensors(err, r0)
+	}, // diagonal_scatter
+	func(f frame) error {
+		r0, err := ops.SelectScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // select_scatter
+	func(f frame) error {
+		r0, err := ops.SliceScatter(f.tensor(0), f.tensor(1), f.int(2), f.intOptional(3), f.intOptional(4), f.int(5))
+		return f.setTensors(err, r0)
+	}, // slice_scatter
+	func(f frame) error {
+		r0, err := ops.AsStridedScatter(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.intOptional(4))
+		return f.setTensors(err, r0)
+	}, // as_strided_scatter
+	func(f frame) error { r, err := ops.UnravelIndex(f.tensor(0), f.ints(1)); return f.setList(err, r) },   // unravel_index
+	func(f frame) error { r0, err := ops.SumToSize(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) }, // sum_to_size
+	func(f frame) error {
+		r0, err := ops.ConstantPadNd(f.tensor(0), f.ints(1), f.scalar(2))
+		return f.setTensors(err, r0)
+	}, // constant_pad_nd
 	func(f frame) error {
 		r0, err := ops.LogicalAnd(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
@@ -584,6 +683,10 @@ var calls = [...]func(frame) error{
 		return f.setTensors(err, r0)
 	}, // randint
 	func(f frame) error {
+		r0, err := ops.RandintHigh(f.out(0), f.int(0), f.ints(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // randint.high
+	func(f frame) error {
 		r0, err := ops.Randperm(f.out(0), f.int(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // randperm
@@ -599,6 +702,10 @@ var calls = [...]func(frame) error{
 		r0, err := ops.RandintLike(f.tensor(0), f.int(1), f.int(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6), f.format(7))
 		return f.setTensors(err, r0)
 	}, // randint_like
+	func(f frame) error {
+		r0, err := ops.RandintLikeHigh(f.tensor(0), f.int(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5), f.format(6))
+		return f.setTensors(err, r0)
+	}, // randint_like.high
 	func(f frame) error {
 		r0, err := ops.NormalTensors(f.out(0), f.operand(0), f.operand(1), f.generatorOptional(2))
 		return f.setTensors(err, r0)
@@ -813,21 +920,21 @@ var calls = [...]func(frame) error{
 	}, // round
 	func(f frame) error { r0, err := ops.Frac(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // frac
 	func(f frame) error {
-		r0, err := ops.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
-		return f.setTensors(err, r0)
-	}, // clamp
-	func(f frame) error {
 		r0, err := ops.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2))
 		return f.setTensors(err, r0)
 	}, // clamp.tensor
 	func(f frame) error {
 		r0, err := ops.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
 		return f.setTensors(err, r0)
-	}, // clip
+	}, // clamp
 	func(f frame) error {
 		r0, err := ops.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2))
 		return f.setTensors(err, r0)
 	}, // clip.tensor
+	func(f frame) error {
+		r0, err := ops.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
+		return f.setTensors(err, r0)
+	}, // clip
 	func(f frame) error {
 		r0, err := ops.ClampMin(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
@@ -1005,54 +1112,54 @@ var calls = [...]func(frame) error{
 	}, // nan_to_num
 	func(f frame) error { r0, err := ops.Deg2rad(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // deg2rad
 	func(f frame) error { r0, err := ops.Rad2deg(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // rad2deg
-	func(f frame) error { r0, err := ops.Sigmoid(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special_expit
-	func(f frame) error { r0, err := ops.Exp2(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special_exp2
-	func(f frame) error { r0, err := ops.Expm1(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // special_expm1
-	func(f frame) error { r0, err := ops.Log1p(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // special_log1p
-	func(f frame) error { r0, err := ops.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // special_erf
-	func(f frame) error { r0, err := ops.Erfc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special_erfc
-	func(f frame) error { r0, err := ops.Erfinv(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // special_erfinv
-	func(f frame) error { r0, err := ops.Lgamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // special_gammaln
-	func(f frame) error { r0, err := ops.Digamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special_digamma
-	func(f frame) error { r0, err := ops.Digamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special_psi
-	func(f frame) error { r0, err := ops.I0(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // special_i0
-	func(f frame) error { r0, err := ops.Sinc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special_sinc
+	func(f frame) error { r0, err := ops.Sigmoid(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special.expit
+	func(f frame) error { r0, err := ops.Exp2(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special.exp2
+	func(f frame) error { r0, err := ops.Expm1(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // special.expm1
+	func(f frame) error { r0, err := ops.Log1p(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // special.log1p
+	func(f frame) error { r0, err := ops.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // special.erf
+	func(f frame) error { r0, err := ops.Erfc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special.erfc
+	func(f frame) error { r0, err := ops.Erfinv(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // special.erfinv
+	func(f frame) error { r0, err := ops.Lgamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // special.gammaln
+	func(f frame) error { r0, err := ops.Digamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special.digamma
+	func(f frame) error { r0, err := ops.Digamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special.psi
+	func(f frame) error { r0, err := ops.I0(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // special.i0
+	func(f frame) error { r0, err := ops.Sinc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special.sinc
 	func(f frame) error {
 		r0, err := ops.Round(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
-	}, // special_round
+	}, // special.round
 	func(f frame) error {
 		r0, err := ops.Logit(f.out(0), f.tensor(0), f.floatOptional(1))
 		return f.setTensors(err, r0)
-	}, // special_logit
+	}, // special.logit
 	func(f frame) error {
 		r0, err := ops.Polygamma(f.out(0), f.int(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // special_polygamma
+	}, // special.polygamma
 	func(f frame) error {
 		r0, err := ops.Mvlgamma(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
-	}, // special_multigammaln
+	}, // special.multigammaln
 	func(f frame) error {
 		r0, err := ops.Igamma(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // special_gammainc
+	}, // special.gammainc
 	func(f frame) error {
 		r0, err := ops.Igammac(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // special_gammaincc
+	}, // special.gammaincc
 	func(f frame) error {
 		r0, err := ops.Xlogy(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
-	}, // special_xlogy
+	}, // special.xlogy
 	func(f frame) error {
 		r0, err := ops.SpecialXlog1py(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
-	}, // special_xlog1py
+	}, // special.xlog1py
 	func(f frame) error {
 		r0, err := ops.SpecialZeta(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
-	}, // special_zeta
+	}, // special.zeta
 	func(f frame) error {
 		r0, err := ops.Diff(f.out(0), f.tensor(0), f.int(1), f.int(2), f.tensorOptional(3), f.tensorOptional(4))
 		return f.setTensors(err, r0)
@@ -1110,6 +1217,7 @@ var calls = [...]func(frame) error{
 	func(f frame) error { r0, err := ops.StorageNbytes(f.storage(0)); return f.setInt(err, r0) },           // storage_nbytes
 	func(f frame) error { r0, err := ops.StorageDataPtr(f.storage(0)); return f.setPointer(err, r0) },      // storage_data_ptr
 	func(f frame) error { return ops.StorageResize(f.storage(0), f.int(1)) },                               // storage_resize_
+	func(f frame) error { return ops.StorageFix(f.storage(0)) },                                            // storage_fix_
 	func(f frame) error { r0, err := ops.StorageDevice(f.storage(0)); return f.setDevice(err, r0) },        // storage_get_device
 	func(f frame) error { r0, err := ops.StorageUseCount(f.storage(0)); return f.setInt(err, r0) },         // storage_use_count
 	func(f frame) error {

@@ -853,18 +853,18 @@ export class Tensor extends Handle {
    * elements into a copy; they broadcast, and their dimensions come where they stood, or first where they stood apart. A position outside its
    * dimension is refused with the index, the dimension and its size.
    */
-  index(index: Index): Tensor;
+  indexGet(index: Index): Tensor;
   /**
    * self[index] = value, which broadcasts. Where index tensors are involved the dtypes must be equal. All positions are checked before anything
    * is written; of several writes to one place the last stays.
    */
-  index(index: Index, options: { value: Tensor }): this;
-  index(index: Index, value: Tensor): this;
+  indexSet_(index: Index, options: { value: Tensor }): this;
+  indexSet_(index: Index, value: Tensor): this;
   /**
    * self[index] = number, which the dtype must be able to hold.
    */
-  index(index: Index, options: { value: Scalar }): this;
-  index(index: Index, value: Scalar): this;
+  indexSetScalar_(index: Index, options: { value: Scalar }): this;
+  indexSetScalar_(index: Index, value: Scalar): this;
   /**
    * Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
    */
@@ -1045,6 +1045,114 @@ export class Tensor extends Handle {
    */
   indexReduce_(dim: Int, options: { index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean }): this;
   indexReduce_(dim: Int, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean }): this;
+  /**
+   * Joins copies of `self` along every dimension; leading dimensions are added where there are more repeats.
+   */
+  repeat(repeats: Ints): Tensor;
+  /**
+   * `repeat` in which missing leading repeats are 1.
+   */
+  tile(dims: Ints): Tensor;
+  /**
+   * Repeats every element of dimension `dim`, or of the flattened tensor.
+   */
+  repeatInterleave(repeats: Int, options?: { dim?: Int | null; outputSize?: Int | null }): Tensor;
+  repeatInterleave(repeats: Int, dim: Int | null, options?: { outputSize?: Int | null }): Tensor;
+  /**
+   * Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
+   */
+  repeatInterleave(repeats: Tensor, options?: { dim?: Int | null; outputSize?: Int | null }): Tensor;
+  repeatInterleave(repeats: Tensor, dim: Int | null, options?: { outputSize?: Int | null }): Tensor;
+  /**
+   * Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
+   */
+  roll(shifts: Ints, options?: { dims?: Ints }): Tensor;
+  roll(shifts: Ints, dims: Ints): Tensor;
+  /**
+   * Reverses the order of positions in the listed dimensions.
+   */
+  flip(dims: Ints): Tensor;
+  /**
+   * Reverses the order of columns, dimension 1.
+   */
+  fliplr(): Tensor;
+  /**
+   * Reverses the order of rows, dimension 0.
+   */
+  flipud(): Tensor;
+  /**
+   * Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second.
+   */
+  rot90(options?: { k?: Int; dims?: Ints }): Tensor;
+  rot90(k: Int, options?: { dims?: Ints }): Tensor;
+  rot90(k: Int, dims: Ints): Tensor;
+  /**
+   * Keeps the elements on and below a diagonal of matrices; the others are zero.
+   */
+  tril(options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
+  tril(diagonal: Int, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Keeps the elements on and below a diagonal of matrices; the others are zero.
+   */
+  tril_(options?: { diagonal?: Int }): this;
+  tril_(diagonal: Int): this;
+  /**
+   * Keeps the elements on and above a diagonal of matrices; the others are zero.
+   */
+  triu(options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
+  triu(diagonal: Int, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Keeps the elements on and above a diagonal of matrices; the others are zero.
+   */
+  triu_(options?: { diagonal?: Int }): this;
+  triu_(diagonal: Int): this;
+  /**
+   * A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
+   */
+  diag(options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
+  diag(diagonal: Int, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Spreads the last dimension over diagonal `offset` of two new dimensions of zeros.
+   */
+  diagEmbed(options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+  diagEmbed(offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
+  diagEmbed(offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
+  diagEmbed(offset: Int, dim1: Int, dim2: Int): Tensor;
+  /**
+   * A matrix with the elements of `self` on its diagonal.
+   */
+  diagflat(options?: { offset?: Int }): Tensor;
+  diagflat(offset: Int): Tensor;
+  /**
+   * A copy of `self` in which `src` replaces a diagonal.
+   */
+  diagonalScatter(src: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+  diagonalScatter(src: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
+  diagonalScatter(src: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
+  diagonalScatter(src: Tensor, offset: Int, dim1: Int, dim2: Int): Tensor;
+  /**
+   * A copy of `self` in which `src` replaces one position of a dimension.
+   */
+  selectScatter(src: Tensor, options: { dim: Int; index: Int }): Tensor;
+  selectScatter(src: Tensor, dim: Int, index: Int): Tensor;
+  /**
+   * A copy of `self` in which `src` replaces positions start:end:step of a dimension.
+   */
+  sliceScatter(src: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+  sliceScatter(src: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+  sliceScatter(src: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int }): Tensor;
+  sliceScatter(src: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int }): Tensor;
+  sliceScatter(src: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int): Tensor;
+  /**
+   * A copy of `self` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
+   */
+  asStridedScatter(src: Tensor, options: { size: Ints; stride: Ints; storageOffset?: Int | null }): Tensor;
+  asStridedScatter(src: Tensor, size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Tensor;
+  asStridedScatter(src: Tensor, size: Ints, stride: Ints, storageOffset: Int | null): Tensor;
+  /**
+   * Adds up dimensions until `self` has shape `size`, which must broadcast to its own.
+   */
+  sumToSize(size: Ints): Tensor;
   /**
    * Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
    */
@@ -1502,14 +1610,7 @@ export class Tensor extends Handle {
    */
   frac_(): this;
   /**
-   * Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-   * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-   */
-  clamp(options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
-  clamp(min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
-  clamp(min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
-  /**
-   * As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+   * `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
    * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
    */
   clamp(options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Tensor;
@@ -1519,22 +1620,23 @@ export class Tensor extends Handle {
    * Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
    * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
    */
-  clamp_(options?: { min?: Scalar | null; max?: Scalar | null }): this;
-  clamp_(min: Scalar | null, options?: { max?: Scalar | null }): this;
-  clamp_(min: Scalar | null, max: Scalar | null): this;
+  clamp(options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
+  clamp(min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
+  clamp(min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
   /**
-   * As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+   * `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
    * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
    */
   clamp_(options?: { min?: Tensor | null; max?: Tensor | null }): this;
   clamp_(min: Tensor | null, options?: { max?: Tensor | null }): this;
   clamp_(min: Tensor | null, max: Tensor | null): this;
   /**
-   * Another name of `clamp`.
+   * Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+   * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
    */
-  clip(options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
-  clip(min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
-  clip(min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
+  clamp_(options?: { min?: Scalar | null; max?: Scalar | null }): this;
+  clamp_(min: Scalar | null, options?: { max?: Scalar | null }): this;
+  clamp_(min: Scalar | null, max: Scalar | null): this;
   /**
    * Another name of `clamp`.
    */
@@ -1544,15 +1646,21 @@ export class Tensor extends Handle {
   /**
    * Another name of `clamp`.
    */
-  clip_(options?: { min?: Scalar | null; max?: Scalar | null }): this;
-  clip_(min: Scalar | null, options?: { max?: Scalar | null }): this;
-  clip_(min: Scalar | null, max: Scalar | null): this;
+  clip(options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
+  clip(min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
+  clip(min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `clamp`.
    */
   clip_(options?: { min?: Tensor | null; max?: Tensor | null }): this;
   clip_(min: Tensor | null, options?: { max?: Tensor | null }): this;
   clip_(min: Tensor | null, max: Tensor | null): this;
+  /**
+   * Another name of `clamp`.
+   */
+  clip_(options?: { min?: Scalar | null; max?: Scalar | null }): this;
+  clip_(min: Scalar | null, options?: { max?: Scalar | null }): this;
+  clip_(min: Scalar | null, max: Scalar | null): this;
   /**
    * Limits every element to at least `min`: `clamp` with one bound.
    */
@@ -2200,6 +2308,11 @@ export class Storage extends Handle {
    * where they reach beyond a shrunk storage. Storages that another library owns cannot be resized.
    */
   resize_(nbytes: Int): this;
+  /**
+   * Makes the storage keep its bytes where they are until it is freed; resizing it is an error from then on. For arrays of other
+   * libraries that share the memory.
+   */
+  fix_(): this;
   /**
    * Where the storage's bytes live.
    */
@@ -3286,6 +3399,324 @@ export function indexReduce(input: Tensor, dim: Int, index: Tensor, source: Tens
 export function indexReduceAsync(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Promise<Tensor>;
 export function indexReduceAsync(input: Tensor, dim: Int, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Promise<Tensor>;
 /**
+ * Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
+ */
+export function cat(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
+export function cat(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
+/** cat, off the event loop. */
+export function catAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function catAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `cat` under another name.
+ */
+export function concat(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
+export function concat(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
+/** concat, off the event loop. */
+export function concatAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function concatAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `cat` under another name.
+ */
+export function concatenate(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
+export function concatenate(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
+/** concatenate, off the event loop. */
+export function concatenateAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function concatenateAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Joins tensors of one shape along a new dimension `dim`. dtypes are promoted.
+ */
+export function stack(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
+export function stack(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
+/** stack, off the event loop. */
+export function stackAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function stackAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Joins tensors side by side: along dimension 1, or 0 for vectors.
+ */
+export function hstack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
+/** hstack, off the event loop. */
+export function hstackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Joins tensors below each other; vectors are rows.
+ */
+export function vstack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
+/** vstack, off the event loop. */
+export function vstackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `vstack` under another name.
+ */
+export function rowStack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
+/** rowStack, off the event loop. */
+export function rowStackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Joins tensors along the third dimension.
+ */
+export function dstack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
+/** dstack, off the event loop. */
+export function dstackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Joins tensors side by side; vectors are columns.
+ */
+export function columnStack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
+/** columnStack, off the event loop. */
+export function columnStackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * A view of at least 1 dimension.
+ */
+export function atleast1d(input: Tensor): Tensor;
+/**
+ * Views of at least 1 dimension.
+ */
+export function atleast1d(tensors: readonly Tensor[]): Tensor[];
+/** atleast1d, off the event loop. */
+export function atleast1dAsync(input: Tensor): Promise<Tensor>;
+/** atleast1d, off the event loop. */
+export function atleast1dAsync(tensors: readonly Tensor[]): Promise<Tensor[]>;
+/**
+ * A view of at least 2 dimensions.
+ */
+export function atleast2d(input: Tensor): Tensor;
+/**
+ * Views of at least 2 dimensions.
+ */
+export function atleast2d(tensors: readonly Tensor[]): Tensor[];
+/** atleast2d, off the event loop. */
+export function atleast2dAsync(input: Tensor): Promise<Tensor>;
+/** atleast2d, off the event loop. */
+export function atleast2dAsync(tensors: readonly Tensor[]): Promise<Tensor[]>;
+/**
+ * A view of at least 3 dimensions.
+ */
+export function atleast3d(input: Tensor): Tensor;
+/**
+ * Views of at least 3 dimensions.
+ */
+export function atleast3d(tensors: readonly Tensor[]): Tensor[];
+/** atleast3d, off the event loop. */
+export function atleast3dAsync(input: Tensor): Promise<Tensor>;
+/** atleast3d, off the event loop. */
+export function atleast3dAsync(tensors: readonly Tensor[]): Promise<Tensor[]>;
+/**
+ * Expands all tensors to their common shape, without copying.
+ */
+export function broadcastTensors(tensors: readonly Tensor[]): Tensor[];
+/** broadcastTensors, off the event loop. */
+export function broadcastTensorsAsync(tensors: readonly Tensor[]): Promise<Tensor[]>;
+/**
+ * Expands vectors of one dtype to the coordinates of a grid, without copying. `indexing` is 'ij' (the default) or 'xy', which swaps the first two
+ * dimensions.
+ */
+export function meshgrid(tensors: readonly Tensor[], options?: { indexing?: string | null }): Tensor[];
+/** meshgrid, off the event loop. */
+export function meshgridAsync(tensors: readonly Tensor[], options?: { indexing?: string | null }): Promise<Tensor[]>;
+/**
+ * All combinations of one element of each vector, a row for each.
+ */
+export function cartesianProd(tensors: readonly Tensor[]): Tensor;
+/** cartesianProd, off the event loop. */
+export function cartesianProdAsync(tensors: readonly Tensor[]): Promise<Tensor>;
+/**
+ * The combinations of `r` elements of a vector, a row for each.
+ */
+export function combinations(input: Tensor, options?: { r?: Int; withReplacement?: boolean }): Tensor;
+export function combinations(input: Tensor, r: Int, options?: { withReplacement?: boolean }): Tensor;
+export function combinations(input: Tensor, r: Int, withReplacement: boolean): Tensor;
+/** combinations, off the event loop. */
+export function combinationsAsync(input: Tensor, options?: { r?: Int; withReplacement?: boolean }): Promise<Tensor>;
+export function combinationsAsync(input: Tensor, r: Int, options?: { withReplacement?: boolean }): Promise<Tensor>;
+export function combinationsAsync(input: Tensor, r: Int, withReplacement: boolean): Promise<Tensor>;
+/**
+ * Puts matrices on the diagonal of a matrix of zeros; vectors are rows. dtypes are promoted.
+ */
+export function blockDiag(tensors: readonly Tensor[]): Tensor;
+/** blockDiag, off the event loop. */
+export function blockDiagAsync(tensors: readonly Tensor[]): Promise<Tensor>;
+/**
+ * `repeat` in which missing leading repeats are 1.
+ */
+export function tile(input: Tensor, options: { dims: Ints }): Tensor;
+export function tile(input: Tensor, dims: Ints): Tensor;
+/** tile, off the event loop. */
+export function tileAsync(input: Tensor, options: { dims: Ints }): Promise<Tensor>;
+export function tileAsync(input: Tensor, dims: Ints): Promise<Tensor>;
+/**
+ * Lists every position of the int32 or int64 vector `repeats` as often as its value says.
+ */
+export function repeatInterleave(repeats: Tensor, options?: { outputSize?: Int | null }): Tensor;
+/**
+ * Repeats every element of dimension `dim`, or of the flattened tensor.
+ */
+export function repeatInterleave(input: Tensor, options: { repeats: Int; dim?: Int | null; outputSize?: Int | null }): Tensor;
+export function repeatInterleave(input: Tensor, repeats: Int, options?: { dim?: Int | null; outputSize?: Int | null }): Tensor;
+export function repeatInterleave(input: Tensor, repeats: Int, dim: Int | null, options?: { outputSize?: Int | null }): Tensor;
+/**
+ * Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
+ */
+export function repeatInterleave(input: Tensor, options: { repeats: Tensor; dim?: Int | null; outputSize?: Int | null }): Tensor;
+export function repeatInterleave(input: Tensor, repeats: Tensor, options?: { dim?: Int | null; outputSize?: Int | null }): Tensor;
+export function repeatInterleave(input: Tensor, repeats: Tensor, dim: Int | null, options?: { outputSize?: Int | null }): Tensor;
+/** repeatInterleave, off the event loop. */
+export function repeatInterleaveAsync(repeats: Tensor, options?: { outputSize?: Int | null }): Promise<Tensor>;
+/** repeatInterleave, off the event loop. */
+export function repeatInterleaveAsync(input: Tensor, options: { repeats: Int; dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Int, options?: { dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Int, dim: Int | null, options?: { outputSize?: Int | null }): Promise<Tensor>;
+/** repeatInterleave, off the event loop. */
+export function repeatInterleaveAsync(input: Tensor, options: { repeats: Tensor; dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Tensor, options?: { dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Tensor, dim: Int | null, options?: { outputSize?: Int | null }): Promise<Tensor>;
+/**
+ * Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
+ */
+export function roll(input: Tensor, options: { shifts: Ints; dims?: Ints }): Tensor;
+export function roll(input: Tensor, shifts: Ints, options?: { dims?: Ints }): Tensor;
+export function roll(input: Tensor, shifts: Ints, dims: Ints): Tensor;
+/** roll, off the event loop. */
+export function rollAsync(input: Tensor, options: { shifts: Ints; dims?: Ints }): Promise<Tensor>;
+export function rollAsync(input: Tensor, shifts: Ints, options?: { dims?: Ints }): Promise<Tensor>;
+export function rollAsync(input: Tensor, shifts: Ints, dims: Ints): Promise<Tensor>;
+/**
+ * Reverses the order of positions in the listed dimensions.
+ */
+export function flip(input: Tensor, options: { dims: Ints }): Tensor;
+export function flip(input: Tensor, dims: Ints): Tensor;
+/** flip, off the event loop. */
+export function flipAsync(input: Tensor, options: { dims: Ints }): Promise<Tensor>;
+export function flipAsync(input: Tensor, dims: Ints): Promise<Tensor>;
+/**
+ * Reverses the order of columns, dimension 1.
+ */
+export function fliplr(input: Tensor): Tensor;
+/** fliplr, off the event loop. */
+export function fliplrAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Reverses the order of rows, dimension 0.
+ */
+export function flipud(input: Tensor): Tensor;
+/** flipud, off the event loop. */
+export function flipudAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second.
+ */
+export function rot90(input: Tensor, options?: { k?: Int; dims?: Ints }): Tensor;
+export function rot90(input: Tensor, k: Int, options?: { dims?: Ints }): Tensor;
+export function rot90(input: Tensor, k: Int, dims: Ints): Tensor;
+/** rot90, off the event loop. */
+export function rot90Async(input: Tensor, options?: { k?: Int; dims?: Ints }): Promise<Tensor>;
+export function rot90Async(input: Tensor, k: Int, options?: { dims?: Ints }): Promise<Tensor>;
+export function rot90Async(input: Tensor, k: Int, dims: Ints): Promise<Tensor>;
+/**
+ * Keeps the elements on and below a diagonal of matrices; the others are zero.
+ */
+export function tril(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
+export function tril(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Tensor;
+/** tril, off the event loop. */
+export function trilAsync(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function trilAsync(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Keeps the elements on and above a diagonal of matrices; the others are zero.
+ */
+export function triu(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
+export function triu(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Tensor;
+/** triu, off the event loop. */
+export function triuAsync(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function triuAsync(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
+ */
+export function diag(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
+export function diag(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Tensor;
+/** diag, off the event loop. */
+export function diagAsync(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function diagAsync(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Spreads the last dimension over diagonal `offset` of two new dimensions of zeros.
+ */
+export function diagEmbed(input: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+export function diagEmbed(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
+export function diagEmbed(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
+export function diagEmbed(input: Tensor, offset: Int, dim1: Int, dim2: Int): Tensor;
+/** diagEmbed, off the event loop. */
+export function diagEmbedAsync(input: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, offset: Int, dim1: Int, dim2: Int): Promise<Tensor>;
+/**
+ * A matrix with the elements of `self` on its diagonal.
+ */
+export function diagflat(input: Tensor, options?: { offset?: Int }): Tensor;
+export function diagflat(input: Tensor, offset: Int): Tensor;
+/** diagflat, off the event loop. */
+export function diagflatAsync(input: Tensor, options?: { offset?: Int }): Promise<Tensor>;
+export function diagflatAsync(input: Tensor, offset: Int): Promise<Tensor>;
+/**
+ * A copy of `self` in which `src` replaces a diagonal.
+ */
+export function diagonalScatter(input: Tensor, options: { src: Tensor; offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+export function diagonalScatter(input: Tensor, src: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+export function diagonalScatter(input: Tensor, src: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
+export function diagonalScatter(input: Tensor, src: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
+export function diagonalScatter(input: Tensor, src: Tensor, offset: Int, dim1: Int, dim2: Int): Tensor;
+/** diagonalScatter, off the event loop. */
+export function diagonalScatterAsync(input: Tensor, options: { src: Tensor; offset?: Int; dim1?: Int; dim2?: Int }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, dim1: Int, dim2: Int): Promise<Tensor>;
+/**
+ * A copy of `self` in which `src` replaces one position of a dimension.
+ */
+export function selectScatter(input: Tensor, options: { src: Tensor; dim: Int; index: Int }): Tensor;
+export function selectScatter(input: Tensor, src: Tensor, dim: Int, index: Int): Tensor;
+/** selectScatter, off the event loop. */
+export function selectScatterAsync(input: Tensor, options: { src: Tensor; dim: Int; index: Int }): Promise<Tensor>;
+export function selectScatterAsync(input: Tensor, src: Tensor, dim: Int, index: Int): Promise<Tensor>;
+/**
+ * A copy of `self` in which `src` replaces positions start:end:step of a dimension.
+ */
+export function sliceScatter(input: Tensor, options: { src: Tensor; dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int): Tensor;
+/** sliceScatter, off the event loop. */
+export function sliceScatterAsync(input: Tensor, options: { src: Tensor; dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int): Promise<Tensor>;
+/**
+ * A copy of `self` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
+ */
+export function asStridedScatter(input: Tensor, options: { src: Tensor; size: Ints; stride: Ints; storageOffset?: Int | null }): Tensor;
+export function asStridedScatter(input: Tensor, src: Tensor, size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Tensor;
+export function asStridedScatter(input: Tensor, src: Tensor, size: Ints, stride: Ints, storageOffset: Int | null): Tensor;
+/** asStridedScatter, off the event loop. */
+export function asStridedScatterAsync(input: Tensor, options: { src: Tensor; size: Ints; stride: Ints; storageOffset?: Int | null }): Promise<Tensor>;
+export function asStridedScatterAsync(input: Tensor, src: Tensor, size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Promise<Tensor>;
+export function asStridedScatterAsync(input: Tensor, src: Tensor, size: Ints, stride: Ints, storageOffset: Int | null): Promise<Tensor>;
+/**
+ * Turns row-major numbers into coordinates, a tensor for each dimension of `shape`.
+ */
+export function unravelIndex(indices: Tensor, options: { shape: Ints }): Tensor[];
+export function unravelIndex(indices: Tensor, shape: Ints): Tensor[];
+/** unravelIndex, off the event loop. */
+export function unravelIndexAsync(indices: Tensor, options: { shape: Ints }): Promise<Tensor[]>;
+export function unravelIndexAsync(indices: Tensor, shape: Ints): Promise<Tensor[]>;
+/**
+ * Adds a border of one value. `pad` holds the widths before and after the last dimension, then the one before it, and so on; a negative width takes
+ * elements away.
+ */
+export function constantPadNd(input: Tensor, options: { pad: Ints; value?: Scalar }): Tensor;
+export function constantPadNd(input: Tensor, pad: Ints, options?: { value?: Scalar }): Tensor;
+export function constantPadNd(input: Tensor, pad: Ints, value: Scalar): Tensor;
+/** constantPadNd, off the event loop. */
+export function constantPadNdAsync(input: Tensor, options: { pad: Ints; value?: Scalar }): Promise<Tensor>;
+export function constantPadNdAsync(input: Tensor, pad: Ints, options?: { value?: Scalar }): Promise<Tensor>;
+export function constantPadNdAsync(input: Tensor, pad: Ints, value: Scalar): Promise<Tensor>;
+/**
  * Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
  */
 export function logicalAnd(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
@@ -3591,9 +4022,17 @@ export function randnAsync(size: Ints, options?: { generator?: Generator | null;
  */
 export function randint(low: Int, options: { high: Int; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 export function randint(low: Int, high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+/**
+ * Makes a tensor of random integers from [0, high). `dtype` is int64 unless given.
+ */
+export function randint(high: Int, options: { size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function randint(high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** randint, off the event loop. */
 export function randintAsync(low: Int, options: { high: Int; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
 export function randintAsync(low: Int, high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/** randint, off the event loop. */
+export function randintAsync(high: Int, options: { size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function randintAsync(high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
 /**
  * Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given.
  */
@@ -3617,9 +4056,17 @@ export function randnLikeAsync(input: Tensor, options?: { generator?: Generator 
  */
 export function randintLike(input: Tensor, options: { low: Int; high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
 export function randintLike(input: Tensor, low: Int, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
+/**
+ * Random integers from [0, high) with the shape, dtype and device of `self`.
+ */
+export function randintLike(input: Tensor, options: { high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
+export function randintLike(input: Tensor, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
 /** randintLike, off the event loop. */
 export function randintLikeAsync(input: Tensor, options: { low: Int; high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
 export function randintLikeAsync(input: Tensor, low: Int, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+/** randintLike, off the event loop. */
+export function randintLikeAsync(input: Tensor, options: { high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+export function randintLikeAsync(input: Tensor, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
 /**
  * Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
  */
@@ -4042,47 +4489,47 @@ export function frac(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** frac, off the event loop. */
 export function fracAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
+ * `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+ * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+ */
+export function clamp(input: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Tensor;
+export function clamp(input: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Tensor;
+export function clamp(input: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Tensor;
+/**
  * Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
  * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
  */
 export function clamp(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
 export function clamp(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
 export function clamp(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
-/**
- * As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
- * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
- */
-export function clamp(input: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Tensor;
-export function clamp(input: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Tensor;
-export function clamp(input: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Tensor;
-/** clamp, off the event loop. */
-export function clampAsync(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
-export function clampAsync(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
-export function clampAsync(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Promise<Tensor>;
 /** clamp, off the event loop. */
 export function clampAsync(input: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
 export function clampAsync(input: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
 export function clampAsync(input: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `clamp`.
- */
-export function clip(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
-export function clip(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
-export function clip(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
+/** clamp, off the event loop. */
+export function clampAsync(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
+export function clampAsync(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
+export function clampAsync(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
  * Another name of `clamp`.
  */
 export function clip(input: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Tensor;
 export function clip(input: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Tensor;
 export function clip(input: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Tensor;
-/** clip, off the event loop. */
-export function clipAsync(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
-export function clipAsync(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
-export function clipAsync(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `clamp`.
+ */
+export function clip(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
+export function clip(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
+export function clip(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
 /** clip, off the event loop. */
 export function clipAsync(input: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
 export function clipAsync(input: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
 export function clipAsync(input: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/** clip, off the event loop. */
+export function clipAsync(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
+export function clipAsync(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
+export function clipAsync(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
  * Limits every element to at least `min`: `clamp` with one bound.
  */
@@ -4516,148 +4963,6 @@ export function deg2radAsync(input: Tensor, options?: { out?: Tensor | null }): 
 export function rad2deg(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** rad2deg, off the event loop. */
 export function rad2degAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `sigmoid`.
- */
-export function specialExpit(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialExpit, off the event loop. */
-export function specialExpitAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `exp2`.
- */
-export function specialExp2(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialExp2, off the event loop. */
-export function specialExp2Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `expm1`.
- */
-export function specialExpm1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialExpm1, off the event loop. */
-export function specialExpm1Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `log1p`.
- */
-export function specialLog1p(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialLog1p, off the event loop. */
-export function specialLog1pAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `erf`.
- */
-export function specialErf(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialErf, off the event loop. */
-export function specialErfAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `erfc`.
- */
-export function specialErfc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialErfc, off the event loop. */
-export function specialErfcAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `erfinv`.
- */
-export function specialErfinv(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialErfinv, off the event loop. */
-export function specialErfinvAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `lgamma`.
- */
-export function specialGammaln(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialGammaln, off the event loop. */
-export function specialGammalnAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `digamma`.
- */
-export function specialDigamma(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialDigamma, off the event loop. */
-export function specialDigammaAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `digamma`.
- */
-export function specialPsi(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialPsi, off the event loop. */
-export function specialPsiAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `i0`.
- */
-export function specialI0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialI0, off the event loop. */
-export function specialI0Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `sinc`.
- */
-export function specialSinc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialSinc, off the event loop. */
-export function specialSincAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `round`.
- */
-export function specialRound(input: Tensor, options?: { decimals?: Int; out?: Tensor | null }): Tensor;
-/** specialRound, off the event loop. */
-export function specialRoundAsync(input: Tensor, options?: { decimals?: Int; out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `logit`.
- */
-export function specialLogit(input: Tensor, options?: { eps?: number | null; out?: Tensor | null }): Tensor;
-export function specialLogit(input: Tensor, eps: number | null, options?: { out?: Tensor | null }): Tensor;
-/** specialLogit, off the event loop. */
-export function specialLogitAsync(input: Tensor, options?: { eps?: number | null; out?: Tensor | null }): Promise<Tensor>;
-export function specialLogitAsync(input: Tensor, eps: number | null, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `polygamma`.
- */
-export function specialPolygamma(n: Int, options: { input: Tensor; out?: Tensor | null }): Tensor;
-export function specialPolygamma(n: Int, input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialPolygamma, off the event loop. */
-export function specialPolygammaAsync(n: Int, options: { input: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function specialPolygammaAsync(n: Int, input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `mvlgamma`.
- */
-export function specialMultigammaln(input: Tensor, options: { p: Int; out?: Tensor | null }): Tensor;
-export function specialMultigammaln(input: Tensor, p: Int, options?: { out?: Tensor | null }): Tensor;
-/** specialMultigammaln, off the event loop. */
-export function specialMultigammalnAsync(input: Tensor, options: { p: Int; out?: Tensor | null }): Promise<Tensor>;
-export function specialMultigammalnAsync(input: Tensor, p: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `igamma`.
- */
-export function specialGammainc(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
-export function specialGammainc(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialGammainc, off the event loop. */
-export function specialGammaincAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function specialGammaincAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `igammac`.
- */
-export function specialGammaincc(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
-export function specialGammaincc(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialGammaincc, off the event loop. */
-export function specialGammainccAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function specialGammainccAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `xlogy`.
- */
-export function specialXlogy(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
-export function specialXlogy(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** specialXlogy, off the event loop. */
-export function specialXlogyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function specialXlogyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
- */
-export function specialXlog1py(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
-export function specialXlog1py(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** specialXlog1py, off the event loop. */
-export function specialXlog1pyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function specialXlog1pyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * The Hurwitz zeta function: the sum of (`other` + k)^-`self` over k >= 0; the shapes broadcast.
- */
-export function specialZeta(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
-export function specialZeta(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** specialZeta, off the event loop. */
-export function specialZetaAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function specialZetaAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
  * The `n`-th difference of neighbours along `dim`: out[i] = self[i+1] - self[i], `n` times. `prepend` and `append` are joined to `self` before.
  * For bool, whether neighbours differ.
@@ -5116,5 +5421,150 @@ export function dsplitAsync(input: Tensor, sections: Int): Promise<Tensor[]>;
 /** dsplit, off the event loop. */
 export function dsplitAsync(input: Tensor, options: { indices: Ints }): Promise<Tensor[]>;
 export function dsplitAsync(input: Tensor, indices: Ints): Promise<Tensor[]>;
+export namespace special {
+  /**
+   * Another name of `sigmoid`.
+   */
+  export function expit(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.expit, off the event loop. */
+  export function expitAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `exp2`.
+   */
+  export function exp2(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.exp2, off the event loop. */
+  export function exp2Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `expm1`.
+   */
+  export function expm1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.expm1, off the event loop. */
+  export function expm1Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `log1p`.
+   */
+  export function log1p(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.log1p, off the event loop. */
+  export function log1pAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `erf`.
+   */
+  export function erf(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.erf, off the event loop. */
+  export function erfAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `erfc`.
+   */
+  export function erfc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.erfc, off the event loop. */
+  export function erfcAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `erfinv`.
+   */
+  export function erfinv(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.erfinv, off the event loop. */
+  export function erfinvAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `lgamma`.
+   */
+  export function gammaln(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.gammaln, off the event loop. */
+  export function gammalnAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `digamma`.
+   */
+  export function digamma(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.digamma, off the event loop. */
+  export function digammaAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `digamma`.
+   */
+  export function psi(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.psi, off the event loop. */
+  export function psiAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `i0`.
+   */
+  export function i0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.i0, off the event loop. */
+  export function i0Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `sinc`.
+   */
+  export function sinc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.sinc, off the event loop. */
+  export function sincAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `round`.
+   */
+  export function round(input: Tensor, options?: { decimals?: Int; out?: Tensor | null }): Tensor;
+  /** special.round, off the event loop. */
+  export function roundAsync(input: Tensor, options?: { decimals?: Int; out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `logit`.
+   */
+  export function logit(input: Tensor, options?: { eps?: number | null; out?: Tensor | null }): Tensor;
+  export function logit(input: Tensor, eps: number | null, options?: { out?: Tensor | null }): Tensor;
+  /** special.logit, off the event loop. */
+  export function logitAsync(input: Tensor, options?: { eps?: number | null; out?: Tensor | null }): Promise<Tensor>;
+  export function logitAsync(input: Tensor, eps: number | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `polygamma`.
+   */
+  export function polygamma(n: Int, options: { input: Tensor; out?: Tensor | null }): Tensor;
+  export function polygamma(n: Int, input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.polygamma, off the event loop. */
+  export function polygammaAsync(n: Int, options: { input: Tensor; out?: Tensor | null }): Promise<Tensor>;
+  export function polygammaAsync(n: Int, input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `mvlgamma`.
+   */
+  export function multigammaln(input: Tensor, options: { p: Int; out?: Tensor | null }): Tensor;
+  export function multigammaln(input: Tensor, p: Int, options?: { out?: Tensor | null }): Tensor;
+  /** special.multigammaln, off the event loop. */
+  export function multigammalnAsync(input: Tensor, options: { p: Int; out?: Tensor | null }): Promise<Tensor>;
+  export function multigammalnAsync(input: Tensor, p: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `igamma`.
+   */
+  export function gammainc(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+  export function gammainc(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.gammainc, off the event loop. */
+  export function gammaincAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+  export function gammaincAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `igammac`.
+   */
+  export function gammaincc(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+  export function gammaincc(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.gammaincc, off the event loop. */
+  export function gammainccAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+  export function gammainccAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `xlogy`.
+   */
+  export function xlogy(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function xlogy(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.xlogy, off the event loop. */
+  export function xlogyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+  export function xlogyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
+   */
+  export function xlog1py(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function xlog1py(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.xlog1py, off the event loop. */
+  export function xlog1pyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+  export function xlog1pyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * The Hurwitz zeta function: the sum of (`other` + k)^-`self` over k >= 0; the shapes broadcast.
+   */
+  export function zeta(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function zeta(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.zeta, off the event loop. */
+  export function zetaAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+  export function zetaAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+}
 export { var_ as var };
 
+export {};

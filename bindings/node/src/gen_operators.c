@@ -1928,22 +1928,28 @@ static const lt_argument arguments_index_get[] = {
 static const lt_argument results_index_get[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
 };
+static const lt_operator overloads_index_get[] = {
+    {"indexGet", arguments_index_get, results_index_get, 2, 2, 1, -1, {{call_index_get, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_index_set_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_set_(a[0].tensor, a[1].list.data, a[1].list.length, a[2].tensor); }
 static const lt_argument arguments_index_set_[] = {
     {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
     {"index", LT_INDEX, LT_IS_LIST, {0}},
     {"value", LT_TENSOR, 0, {0}},
 };
+static const lt_operator overloads_index_set_[] = {
+    {"indexSet_", arguments_index_set_, NULL, 3, 3, 0, -1, {{call_index_set_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_index_set_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_set_scalar_(a[0].tensor, a[1].list.data, a[1].list.length, a[2].scalar); }
 static const lt_argument arguments_index_set_scalar_[] = {
     {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
     {"index", LT_INDEX, LT_IS_LIST, {0}},
     {"value", LT_SCALAR, 0, {0}},
 };
-static const lt_operator overloads_index_get[] = {
-    {"index", arguments_index_get, results_index_get, 2, 2, 1, -1, {{call_index_get, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"index", arguments_index_set_, NULL, 3, 3, 0, -1, {{call_index_set_, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"index", arguments_index_set_scalar_, NULL, 3, 3, 0, -1, {{call_index_set_scalar_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+static const lt_operator overloads_index_set_scalar_[] = {
+    {"indexSetScalar_", arguments_index_set_scalar_, NULL, 3, 3, 0, -1, {{call_index_set_scalar_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_index_put(const lt_value *a, lt_value *r) { return tensor_index_put(a[0].tensor, a[1].list.data, a[1].list.length, a[2].tensor, a[3].i, &r[0].tensor); }
@@ -2266,6 +2272,515 @@ static const lt_argument results_index_reduce[] = {
 };
 static const lt_operator overloads_index_reduce[] = {
     {"indexReduce", arguments_index_reduce, results_index_reduce, 6, 5, 1, -1, {{call_index_reduce, NULL}, {call_index_reduce_, NULL}, {call_index_reduce_out, NULL}}},
+};
+
+static tensor_status call_cat(const lt_value *a, lt_value *r) { return tensor_cat(a[0].list.data, a[0].list.length, a[1].i, &r[0].tensor); }
+static tensor_status call_cat_out(const lt_value *a, lt_value *r) { return tensor_cat_out(a[0].list.data, a[0].list.length, a[1].i, r[0].tensor); }
+static const lt_argument arguments_cat[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_cat[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cat[] = {
+    {"cat", arguments_cat, results_cat, 2, 2, 1, -1, {{call_cat, NULL}, {NULL, NULL}, {call_cat_out, NULL}}},
+};
+
+static tensor_status call_concat(const lt_value *a, lt_value *r) { return tensor_concat(a[0].list.data, a[0].list.length, a[1].i, &r[0].tensor); }
+static tensor_status call_concat_out(const lt_value *a, lt_value *r) { return tensor_concat_out(a[0].list.data, a[0].list.length, a[1].i, r[0].tensor); }
+static const lt_argument arguments_concat[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_concat[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_concat[] = {
+    {"concat", arguments_concat, results_concat, 2, 2, 1, -1, {{call_concat, NULL}, {NULL, NULL}, {call_concat_out, NULL}}},
+};
+
+static tensor_status call_concatenate(const lt_value *a, lt_value *r) { return tensor_concatenate(a[0].list.data, a[0].list.length, a[1].i, &r[0].tensor); }
+static tensor_status call_concatenate_out(const lt_value *a, lt_value *r) { return tensor_concatenate_out(a[0].list.data, a[0].list.length, a[1].i, r[0].tensor); }
+static const lt_argument arguments_concatenate[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_concatenate[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_concatenate[] = {
+    {"concatenate", arguments_concatenate, results_concatenate, 2, 2, 1, -1, {{call_concatenate, NULL}, {NULL, NULL}, {call_concatenate_out, NULL}}},
+};
+
+static tensor_status call_stack(const lt_value *a, lt_value *r) { return tensor_stack(a[0].list.data, a[0].list.length, a[1].i, &r[0].tensor); }
+static tensor_status call_stack_out(const lt_value *a, lt_value *r) { return tensor_stack_out(a[0].list.data, a[0].list.length, a[1].i, r[0].tensor); }
+static const lt_argument arguments_stack[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_stack[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_stack[] = {
+    {"stack", arguments_stack, results_stack, 2, 2, 1, -1, {{call_stack, NULL}, {NULL, NULL}, {call_stack_out, NULL}}},
+};
+
+static tensor_status call_hstack(const lt_value *a, lt_value *r) { return tensor_hstack(a[0].list.data, a[0].list.length, &r[0].tensor); }
+static tensor_status call_hstack_out(const lt_value *a, lt_value *r) { return tensor_hstack_out(a[0].list.data, a[0].list.length, r[0].tensor); }
+static const lt_argument arguments_hstack[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_hstack[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_hstack[] = {
+    {"hstack", arguments_hstack, results_hstack, 1, 1, 1, -1, {{call_hstack, NULL}, {NULL, NULL}, {call_hstack_out, NULL}}},
+};
+
+static tensor_status call_vstack(const lt_value *a, lt_value *r) { return tensor_vstack(a[0].list.data, a[0].list.length, &r[0].tensor); }
+static tensor_status call_vstack_out(const lt_value *a, lt_value *r) { return tensor_vstack_out(a[0].list.data, a[0].list.length, r[0].tensor); }
+static const lt_argument arguments_vstack[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_vstack[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_vstack[] = {
+    {"vstack", arguments_vstack, results_vstack, 1, 1, 1, -1, {{call_vstack, NULL}, {NULL, NULL}, {call_vstack_out, NULL}}},
+};
+
+static tensor_status call_row_stack(const lt_value *a, lt_value *r) { return tensor_row_stack(a[0].list.data, a[0].list.length, &r[0].tensor); }
+static tensor_status call_row_stack_out(const lt_value *a, lt_value *r) { return tensor_row_stack_out(a[0].list.data, a[0].list.length, r[0].tensor); }
+static const lt_argument arguments_row_stack[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_row_stack[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_row_stack[] = {
+    {"rowStack", arguments_row_stack, results_row_stack, 1, 1, 1, -1, {{call_row_stack, NULL}, {NULL, NULL}, {call_row_stack_out, NULL}}},
+};
+
+static tensor_status call_dstack(const lt_value *a, lt_value *r) { return tensor_dstack(a[0].list.data, a[0].list.length, &r[0].tensor); }
+static tensor_status call_dstack_out(const lt_value *a, lt_value *r) { return tensor_dstack_out(a[0].list.data, a[0].list.length, r[0].tensor); }
+static const lt_argument arguments_dstack[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_dstack[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_dstack[] = {
+    {"dstack", arguments_dstack, results_dstack, 1, 1, 1, -1, {{call_dstack, NULL}, {NULL, NULL}, {call_dstack_out, NULL}}},
+};
+
+static tensor_status call_column_stack(const lt_value *a, lt_value *r) { return tensor_column_stack(a[0].list.data, a[0].list.length, &r[0].tensor); }
+static tensor_status call_column_stack_out(const lt_value *a, lt_value *r) { return tensor_column_stack_out(a[0].list.data, a[0].list.length, r[0].tensor); }
+static const lt_argument arguments_column_stack[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_column_stack[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_column_stack[] = {
+    {"columnStack", arguments_column_stack, results_column_stack, 1, 1, 1, -1, {{call_column_stack, NULL}, {NULL, NULL}, {call_column_stack_out, NULL}}},
+};
+
+static tensor_status call_atleast_1d(const lt_value *a, lt_value *r) { return tensor_atleast_1d(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_atleast_1d[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_atleast_1d[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static tensor_status call_atleast_1d_sequence(const lt_value *a, lt_value *r) { return tensor_atleast_1d_sequence(a[0].list.data, a[0].list.length, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_atleast_1d_sequence[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_atleast_1d_sequence[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_atleast_1d[] = {
+    {"atleast1d", arguments_atleast_1d, results_atleast_1d, 1, 1, 1, -1, {{call_atleast_1d, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"atleast1d", arguments_atleast_1d_sequence, results_atleast_1d_sequence, 1, 1, 1, -1, {{call_atleast_1d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_atleast_2d(const lt_value *a, lt_value *r) { return tensor_atleast_2d(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_atleast_2d[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_atleast_2d[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static tensor_status call_atleast_2d_sequence(const lt_value *a, lt_value *r) { return tensor_atleast_2d_sequence(a[0].list.data, a[0].list.length, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_atleast_2d_sequence[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_atleast_2d_sequence[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_atleast_2d[] = {
+    {"atleast2d", arguments_atleast_2d, results_atleast_2d, 1, 1, 1, -1, {{call_atleast_2d, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"atleast2d", arguments_atleast_2d_sequence, results_atleast_2d_sequence, 1, 1, 1, -1, {{call_atleast_2d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_atleast_3d(const lt_value *a, lt_value *r) { return tensor_atleast_3d(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_atleast_3d[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_atleast_3d[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static tensor_status call_atleast_3d_sequence(const lt_value *a, lt_value *r) { return tensor_atleast_3d_sequence(a[0].list.data, a[0].list.length, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_atleast_3d_sequence[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_atleast_3d_sequence[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_atleast_3d[] = {
+    {"atleast3d", arguments_atleast_3d, results_atleast_3d, 1, 1, 1, -1, {{call_atleast_3d, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"atleast3d", arguments_atleast_3d_sequence, results_atleast_3d_sequence, 1, 1, 1, -1, {{call_atleast_3d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_broadcast_tensors(const lt_value *a, lt_value *r) { return tensor_broadcast_tensors(a[0].list.data, a[0].list.length, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_broadcast_tensors[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_broadcast_tensors[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_broadcast_tensors[] = {
+    {"broadcastTensors", arguments_broadcast_tensors, results_broadcast_tensors, 1, 1, 1, -1, {{call_broadcast_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_meshgrid(const lt_value *a, lt_value *r) { return tensor_meshgrid(a[0].list.data, a[0].list.length, a[1].text, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_meshgrid[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"indexing", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_meshgrid[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_meshgrid[] = {
+    {"meshgrid", arguments_meshgrid, results_meshgrid, 2, 1, 1, -1, {{call_meshgrid, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_cartesian_prod(const lt_value *a, lt_value *r) { return tensor_cartesian_prod(a[0].list.data, a[0].list.length, &r[0].tensor); }
+static const lt_argument arguments_cartesian_prod[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_cartesian_prod[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cartesian_prod[] = {
+    {"cartesianProd", arguments_cartesian_prod, results_cartesian_prod, 1, 1, 1, -1, {{call_cartesian_prod, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_combinations(const lt_value *a, lt_value *r) { return tensor_combinations(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_combinations[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"r", LT_INT, LT_HAS_DEFAULT, {.i = 2}},
+    {"withReplacement", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_combinations[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_combinations[] = {
+    {"combinations", arguments_combinations, results_combinations, 3, 3, 1, -1, {{call_combinations, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_block_diag(const lt_value *a, lt_value *r) { return tensor_block_diag(a[0].list.data, a[0].list.length, &r[0].tensor); }
+static const lt_argument arguments_block_diag[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_block_diag[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_block_diag[] = {
+    {"blockDiag", arguments_block_diag, results_block_diag, 1, 1, 1, -1, {{call_block_diag, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_repeat(const lt_value *a, lt_value *r) { return tensor_repeat(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_repeat[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"repeats", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_repeat[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_repeat[] = {
+    {"repeat", arguments_repeat, results_repeat, 2, 2, 1, -1, {{call_repeat, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_tile(const lt_value *a, lt_value *r) { return tensor_tile(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_tile[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dims", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_tile[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_tile[] = {
+    {"tile", arguments_tile, results_tile, 2, 2, 1, -1, {{call_tile, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_repeat_interleave(const lt_value *a, lt_value *r) { return tensor_repeat_interleave(a[0].tensor, a[1].i, &r[0].tensor); }
+static const lt_argument arguments_repeat_interleave[] = {
+    {"repeats", LT_TENSOR, 0, {0}},
+    {"outputSize", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_repeat_interleave[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_repeat_interleave_int(const lt_value *a, lt_value *r) { return tensor_repeat_interleave_int(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_repeat_interleave_int[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"repeats", LT_INT, 0, {0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"outputSize", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_repeat_interleave_int[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_repeat_interleave_tensor(const lt_value *a, lt_value *r) { return tensor_repeat_interleave_tensor(a[0].tensor, a[1].tensor, a[2].i, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_repeat_interleave_tensor[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"repeats", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"outputSize", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_repeat_interleave_tensor[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_repeat_interleave[] = {
+    {"repeatInterleave", arguments_repeat_interleave, results_repeat_interleave, 2, 1, 1, -1, {{call_repeat_interleave, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"repeatInterleave", arguments_repeat_interleave_int, results_repeat_interleave_int, 4, 3, 1, -1, {{call_repeat_interleave_int, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"repeatInterleave", arguments_repeat_interleave_tensor, results_repeat_interleave_tensor, 4, 3, 1, -1, {{call_repeat_interleave_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_roll(const lt_value *a, lt_value *r) { return tensor_roll(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, &r[0].tensor); }
+static const lt_argument arguments_roll[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"shifts", LT_INT, LT_IS_LIST, {0}},
+    {"dims", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){0}, 0}}},
+};
+static const lt_argument results_roll[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_roll[] = {
+    {"roll", arguments_roll, results_roll, 3, 3, 1, -1, {{call_roll, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_flip(const lt_value *a, lt_value *r) { return tensor_flip(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_flip[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dims", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_flip[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_flip[] = {
+    {"flip", arguments_flip, results_flip, 2, 2, 1, -1, {{call_flip, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_fliplr(const lt_value *a, lt_value *r) { return tensor_fliplr(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_fliplr[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_fliplr[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fliplr[] = {
+    {"fliplr", arguments_fliplr, results_fliplr, 1, 1, 1, -1, {{call_fliplr, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_flipud(const lt_value *a, lt_value *r) { return tensor_flipud(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_flipud[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_flipud[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_flipud[] = {
+    {"flipud", arguments_flipud, results_flipud, 1, 1, 1, -1, {{call_flipud, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_rot90(const lt_value *a, lt_value *r) { return tensor_rot90(a[0].tensor, a[1].i, a[2].list.data, a[2].list.length, &r[0].tensor); }
+static const lt_argument arguments_rot90[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"k", LT_INT, LT_HAS_DEFAULT, {.i = 1}},
+    {"dims", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){0, 1}, 2}}},
+};
+static const lt_argument results_rot90[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_rot90[] = {
+    {"rot90", arguments_rot90, results_rot90, 3, 3, 1, -1, {{call_rot90, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_tril(const lt_value *a, lt_value *r) { return tensor_tril(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_tril_(const lt_value *a, lt_value *r) { (void)r; return tensor_tril_(a[0].tensor, a[1].i); }
+static tensor_status call_tril_out(const lt_value *a, lt_value *r) { return tensor_tril_out(a[0].tensor, a[1].i, r[0].tensor); }
+static const lt_argument arguments_tril[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"diagonal", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_tril[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_tril[] = {
+    {"tril", arguments_tril, results_tril, 2, 2, 1, -1, {{call_tril, NULL}, {call_tril_, NULL}, {call_tril_out, NULL}}},
+};
+
+static tensor_status call_triu(const lt_value *a, lt_value *r) { return tensor_triu(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_triu_(const lt_value *a, lt_value *r) { (void)r; return tensor_triu_(a[0].tensor, a[1].i); }
+static tensor_status call_triu_out(const lt_value *a, lt_value *r) { return tensor_triu_out(a[0].tensor, a[1].i, r[0].tensor); }
+static const lt_argument arguments_triu[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"diagonal", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_triu[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_triu[] = {
+    {"triu", arguments_triu, results_triu, 2, 2, 1, -1, {{call_triu, NULL}, {call_triu_, NULL}, {call_triu_out, NULL}}},
+};
+
+static tensor_status call_diag(const lt_value *a, lt_value *r) { return tensor_diag(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_diag_out(const lt_value *a, lt_value *r) { return tensor_diag_out(a[0].tensor, a[1].i, r[0].tensor); }
+static const lt_argument arguments_diag[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"diagonal", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_diag[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_diag[] = {
+    {"diag", arguments_diag, results_diag, 2, 2, 1, -1, {{call_diag, NULL}, {NULL, NULL}, {call_diag_out, NULL}}},
+};
+
+static tensor_status call_diag_embed(const lt_value *a, lt_value *r) { return tensor_diag_embed(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_diag_embed[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"offset", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"dim1", LT_INT, LT_HAS_DEFAULT, {.i = -2}},
+    {"dim2", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_diag_embed[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_diag_embed[] = {
+    {"diagEmbed", arguments_diag_embed, results_diag_embed, 4, 4, 1, -1, {{call_diag_embed, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_diagflat(const lt_value *a, lt_value *r) { return tensor_diagflat(a[0].tensor, a[1].i, &r[0].tensor); }
+static const lt_argument arguments_diagflat[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"offset", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_diagflat[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_diagflat[] = {
+    {"diagflat", arguments_diagflat, results_diagflat, 2, 2, 1, -1, {{call_diagflat, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_diagonal_scatter(const lt_value *a, lt_value *r) { return tensor_diagonal_scatter(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].i, &r[0].tensor); }
+static const lt_argument arguments_diagonal_scatter[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"src", LT_TENSOR, 0, {0}},
+    {"offset", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"dim1", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"dim2", LT_INT, LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_diagonal_scatter[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_diagonal_scatter[] = {
+    {"diagonalScatter", arguments_diagonal_scatter, results_diagonal_scatter, 5, 5, 1, -1, {{call_diagonal_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_select_scatter(const lt_value *a, lt_value *r) { return tensor_select_scatter(a[0].tensor, a[1].tensor, a[2].i, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_select_scatter[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"src", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"index", LT_INT, 0, {0}},
+};
+static const lt_argument results_select_scatter[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_select_scatter[] = {
+    {"selectScatter", arguments_select_scatter, results_select_scatter, 4, 4, 1, -1, {{call_select_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_slice_scatter(const lt_value *a, lt_value *r) { return tensor_slice_scatter(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].i, a[5].i, &r[0].tensor); }
+static const lt_argument arguments_slice_scatter[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"src", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"start", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"end", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"step", LT_INT, LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_slice_scatter[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_slice_scatter[] = {
+    {"sliceScatter", arguments_slice_scatter, results_slice_scatter, 6, 6, 1, -1, {{call_slice_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_as_strided_scatter(const lt_value *a, lt_value *r) { return tensor_as_strided_scatter(a[0].tensor, a[1].tensor, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, a[4].i, &r[0].tensor); }
+static const lt_argument arguments_as_strided_scatter[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"src", LT_TENSOR, 0, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"stride", LT_INT, LT_IS_LIST, {0}},
+    {"storageOffset", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_as_strided_scatter[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_as_strided_scatter[] = {
+    {"asStridedScatter", arguments_as_strided_scatter, results_as_strided_scatter, 5, 5, 1, -1, {{call_as_strided_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_unravel_index(const lt_value *a, lt_value *r) { return tensor_unravel_index(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_unravel_index[] = {
+    {"indices", LT_TENSOR, 0, {0}},
+    {"shape", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_unravel_index[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_unravel_index[] = {
+    {"unravelIndex", arguments_unravel_index, results_unravel_index, 2, 2, 1, -1, {{call_unravel_index, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sum_to_size(const lt_value *a, lt_value *r) { return tensor_sum_to_size(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_sum_to_size[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_sum_to_size[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sum_to_size[] = {
+    {"sumToSize", arguments_sum_to_size, results_sum_to_size, 2, 2, 1, -1, {{call_sum_to_size, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_constant_pad_nd(const lt_value *a, lt_value *r) { return tensor_constant_pad_nd(a[0].tensor, a[1].list.data, a[1].list.length, a[2].scalar, &r[0].tensor); }
+static const lt_argument arguments_constant_pad_nd[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"pad", LT_INT, LT_IS_LIST, {0}},
+    {"value", LT_SCALAR, LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {0}}}},
+};
+static const lt_argument results_constant_pad_nd[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_constant_pad_nd[] = {
+    {"constantPadNd", arguments_constant_pad_nd, results_constant_pad_nd, 3, 3, 1, -1, {{call_constant_pad_nd, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_logical_and(const lt_value *a, lt_value *r) { return tensor_logical_and(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -2838,8 +3353,22 @@ static const lt_argument arguments_randint[] = {
 static const lt_argument results_randint[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
+static tensor_status call_randint_high(const lt_value *a, lt_value *r) { return tensor_randint_high(a[0].i, a[1].list.data, a[1].list.length, a[2].generator, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static tensor_status call_randint_high_out(const lt_value *a, lt_value *r) { return tensor_randint_high_out(a[0].i, a[1].list.data, a[1].list.length, a[2].generator, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, r[0].tensor); }
+static const lt_argument arguments_randint_high[] = {
+    {"high", LT_INT, 0, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_randint_high[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
 static const lt_operator overloads_randint[] = {
     {"randint", arguments_randint, results_randint, 7, 3, 1, -1, {{call_randint, NULL}, {NULL, NULL}, {call_randint_out, NULL}}},
+    {"randint", arguments_randint_high, results_randint_high, 6, 2, 1, -1, {{call_randint_high, NULL}, {NULL, NULL}, {call_randint_high_out, NULL}}},
 };
 
 static tensor_status call_randperm(const lt_value *a, lt_value *r) { return tensor_randperm(a[0].i, a[1].generator, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
@@ -2904,8 +3433,22 @@ static const lt_argument arguments_randint_like[] = {
 static const lt_argument results_randint_like[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
+static tensor_status call_randint_like_high(const lt_value *a, lt_value *r) { return tensor_randint_like_high(a[0].tensor, a[1].i, a[2].generator, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, (tensor_memory_format)a[6].i, &r[0].tensor); }
+static const lt_argument arguments_randint_like_high[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"high", LT_INT, 0, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_randint_like_high[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
 static const lt_operator overloads_randint_like[] = {
     {"randintLike", arguments_randint_like, results_randint_like, 8, 3, 1, -1, {{call_randint_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"randintLike", arguments_randint_like_high, results_randint_like_high, 7, 2, 1, -1, {{call_randint_like_high, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_normal_tensors(const lt_value *a, lt_value *r) { return tensor_normal_tensors(a[0].tensor, a[1].tensor, a[2].generator, &r[0].tensor); }
@@ -3680,17 +4223,6 @@ static const lt_operator overloads_frac[] = {
     {"frac", arguments_frac, results_frac, 1, 1, 1, -1, {{call_frac, NULL}, {call_frac_, NULL}, {call_frac_out, NULL}}},
 };
 
-static tensor_status call_clamp(const lt_value *a, lt_value *r) { return tensor_clamp(a[0].tensor, a[1].scalar, a[2].scalar, &r[0].tensor); }
-static tensor_status call_clamp_(const lt_value *a, lt_value *r) { (void)r; return tensor_clamp_(a[0].tensor, a[1].scalar, a[2].scalar); }
-static tensor_status call_clamp_out(const lt_value *a, lt_value *r) { return tensor_clamp_out(a[0].tensor, a[1].scalar, a[2].scalar, r[0].tensor); }
-static const lt_argument arguments_clamp[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"min", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"max", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-};
-static const lt_argument results_clamp[] = {
-    {"out", LT_TENSOR, 0, {0}},
-};
 static tensor_status call_clamp_tensor(const lt_value *a, lt_value *r) { return tensor_clamp_tensor(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
 static tensor_status call_clamp_tensor_(const lt_value *a, lt_value *r) { (void)r; return tensor_clamp_tensor_(a[0].tensor, a[1].tensor, a[2].tensor); }
 static tensor_status call_clamp_tensor_out(const lt_value *a, lt_value *r) { return tensor_clamp_tensor_out(a[0].tensor, a[1].tensor, a[2].tensor, r[0].tensor); }
@@ -3702,22 +4234,22 @@ static const lt_argument arguments_clamp_tensor[] = {
 static const lt_argument results_clamp_tensor[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
-static const lt_operator overloads_clamp[] = {
-    {"clamp", arguments_clamp, results_clamp, 3, 3, 1, -1, {{call_clamp, NULL}, {call_clamp_, NULL}, {call_clamp_out, NULL}}},
-    {"clamp", arguments_clamp_tensor, results_clamp_tensor, 3, 3, 1, -1, {{call_clamp_tensor, NULL}, {call_clamp_tensor_, NULL}, {call_clamp_tensor_out, NULL}}},
-};
-
-static tensor_status call_clip(const lt_value *a, lt_value *r) { return tensor_clip(a[0].tensor, a[1].scalar, a[2].scalar, &r[0].tensor); }
-static tensor_status call_clip_(const lt_value *a, lt_value *r) { (void)r; return tensor_clip_(a[0].tensor, a[1].scalar, a[2].scalar); }
-static tensor_status call_clip_out(const lt_value *a, lt_value *r) { return tensor_clip_out(a[0].tensor, a[1].scalar, a[2].scalar, r[0].tensor); }
-static const lt_argument arguments_clip[] = {
+static tensor_status call_clamp(const lt_value *a, lt_value *r) { return tensor_clamp(a[0].tensor, a[1].scalar, a[2].scalar, &r[0].tensor); }
+static tensor_status call_clamp_(const lt_value *a, lt_value *r) { (void)r; return tensor_clamp_(a[0].tensor, a[1].scalar, a[2].scalar); }
+static tensor_status call_clamp_out(const lt_value *a, lt_value *r) { return tensor_clamp_out(a[0].tensor, a[1].scalar, a[2].scalar, r[0].tensor); }
+static const lt_argument arguments_clamp[] = {
     {"input", LT_TENSOR, 0, {0}},
     {"min", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
     {"max", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
 };
-static const lt_argument results_clip[] = {
+static const lt_argument results_clamp[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
+static const lt_operator overloads_clamp_tensor[] = {
+    {"clamp", arguments_clamp_tensor, results_clamp_tensor, 3, 3, 1, -1, {{call_clamp_tensor, NULL}, {call_clamp_tensor_, NULL}, {call_clamp_tensor_out, NULL}}},
+    {"clamp", arguments_clamp, results_clamp, 3, 3, 1, -1, {{call_clamp, NULL}, {call_clamp_, NULL}, {call_clamp_out, NULL}}},
+};
+
 static tensor_status call_clip_tensor(const lt_value *a, lt_value *r) { return tensor_clip_tensor(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
 static tensor_status call_clip_tensor_(const lt_value *a, lt_value *r) { (void)r; return tensor_clip_tensor_(a[0].tensor, a[1].tensor, a[2].tensor); }
 static tensor_status call_clip_tensor_out(const lt_value *a, lt_value *r) { return tensor_clip_tensor_out(a[0].tensor, a[1].tensor, a[2].tensor, r[0].tensor); }
@@ -3729,9 +4261,20 @@ static const lt_argument arguments_clip_tensor[] = {
 static const lt_argument results_clip_tensor[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
-static const lt_operator overloads_clip[] = {
-    {"clip", arguments_clip, results_clip, 3, 3, 1, -1, {{call_clip, NULL}, {call_clip_, NULL}, {call_clip_out, NULL}}},
+static tensor_status call_clip(const lt_value *a, lt_value *r) { return tensor_clip(a[0].tensor, a[1].scalar, a[2].scalar, &r[0].tensor); }
+static tensor_status call_clip_(const lt_value *a, lt_value *r) { (void)r; return tensor_clip_(a[0].tensor, a[1].scalar, a[2].scalar); }
+static tensor_status call_clip_out(const lt_value *a, lt_value *r) { return tensor_clip_out(a[0].tensor, a[1].scalar, a[2].scalar, r[0].tensor); }
+static const lt_argument arguments_clip[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"min", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"max", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+};
+static const lt_argument results_clip[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_clip_tensor[] = {
     {"clip", arguments_clip_tensor, results_clip_tensor, 3, 3, 1, -1, {{call_clip_tensor, NULL}, {call_clip_tensor_, NULL}, {call_clip_tensor_out, NULL}}},
+    {"clip", arguments_clip, results_clip, 3, 3, 1, -1, {{call_clip, NULL}, {call_clip_, NULL}, {call_clip_out, NULL}}},
 };
 
 static tensor_status call_clamp_min(const lt_value *a, lt_value *r) { return tensor_clamp_min(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -4492,7 +5035,7 @@ static const lt_argument results_special_expit[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_expit[] = {
-    {"specialExpit", arguments_special_expit, results_special_expit, 1, 1, 1, -1, {{call_special_expit, NULL}, {NULL, NULL}, {call_special_expit_out, NULL}}},
+    {"special.expit", arguments_special_expit, results_special_expit, 1, 1, 1, -1, {{call_special_expit, NULL}, {NULL, NULL}, {call_special_expit_out, NULL}}},
 };
 
 static tensor_status call_special_exp2(const lt_value *a, lt_value *r) { return tensor_special_exp2(a[0].tensor, &r[0].tensor); }
@@ -4504,7 +5047,7 @@ static const lt_argument results_special_exp2[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_exp2[] = {
-    {"specialExp2", arguments_special_exp2, results_special_exp2, 1, 1, 1, -1, {{call_special_exp2, NULL}, {NULL, NULL}, {call_special_exp2_out, NULL}}},
+    {"special.exp2", arguments_special_exp2, results_special_exp2, 1, 1, 1, -1, {{call_special_exp2, NULL}, {NULL, NULL}, {call_special_exp2_out, NULL}}},
 };
 
 static tensor_status call_special_expm1(const lt_value *a, lt_value *r) { return tensor_special_expm1(a[0].tensor, &r[0].tensor); }
@@ -4516,7 +5059,7 @@ static const lt_argument results_special_expm1[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_expm1[] = {
-    {"specialExpm1", arguments_special_expm1, results_special_expm1, 1, 1, 1, -1, {{call_special_expm1, NULL}, {NULL, NULL}, {call_special_expm1_out, NULL}}},
+    {"special.expm1", arguments_special_expm1, results_special_expm1, 1, 1, 1, -1, {{call_special_expm1, NULL}, {NULL, NULL}, {call_special_expm1_out, NULL}}},
 };
 
 static tensor_status call_special_log1p(const lt_value *a, lt_value *r) { return tensor_special_log1p(a[0].tensor, &r[0].tensor); }
@@ -4528,7 +5071,7 @@ static const lt_argument results_special_log1p[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_log1p[] = {
-    {"specialLog1p", arguments_special_log1p, results_special_log1p, 1, 1, 1, -1, {{call_special_log1p, NULL}, {NULL, NULL}, {call_special_log1p_out, NULL}}},
+    {"special.log1p", arguments_special_log1p, results_special_log1p, 1, 1, 1, -1, {{call_special_log1p, NULL}, {NULL, NULL}, {call_special_log1p_out, NULL}}},
 };
 
 static tensor_status call_special_erf(const lt_value *a, lt_value *r) { return tensor_special_erf(a[0].tensor, &r[0].tensor); }
@@ -4540,7 +5083,7 @@ static const lt_argument results_special_erf[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_erf[] = {
-    {"specialErf", arguments_special_erf, results_special_erf, 1, 1, 1, -1, {{call_special_erf, NULL}, {NULL, NULL}, {call_special_erf_out, NULL}}},
+    {"special.erf", arguments_special_erf, results_special_erf, 1, 1, 1, -1, {{call_special_erf, NULL}, {NULL, NULL}, {call_special_erf_out, NULL}}},
 };
 
 static tensor_status call_special_erfc(const lt_value *a, lt_value *r) { return tensor_special_erfc(a[0].tensor, &r[0].tensor); }
@@ -4552,7 +5095,7 @@ static const lt_argument results_special_erfc[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_erfc[] = {
-    {"specialErfc", arguments_special_erfc, results_special_erfc, 1, 1, 1, -1, {{call_special_erfc, NULL}, {NULL, NULL}, {call_special_erfc_out, NULL}}},
+    {"special.erfc", arguments_special_erfc, results_special_erfc, 1, 1, 1, -1, {{call_special_erfc, NULL}, {NULL, NULL}, {call_special_erfc_out, NULL}}},
 };
 
 static tensor_status call_special_erfinv(const lt_value *a, lt_value *r) { return tensor_special_erfinv(a[0].tensor, &r[0].tensor); }
@@ -4564,7 +5107,7 @@ static const lt_argument results_special_erfinv[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_erfinv[] = {
-    {"specialErfinv", arguments_special_erfinv, results_special_erfinv, 1, 1, 1, -1, {{call_special_erfinv, NULL}, {NULL, NULL}, {call_special_erfinv_out, NULL}}},
+    {"special.erfinv", arguments_special_erfinv, results_special_erfinv, 1, 1, 1, -1, {{call_special_erfinv, NULL}, {NULL, NULL}, {call_special_erfinv_out, NULL}}},
 };
 
 static tensor_status call_special_gammaln(const lt_value *a, lt_value *r) { return tensor_special_gammaln(a[0].tensor, &r[0].tensor); }
@@ -4576,7 +5119,7 @@ static const lt_argument results_special_gammaln[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_gammaln[] = {
-    {"specialGammaln", arguments_special_gammaln, results_special_gammaln, 1, 1, 1, -1, {{call_special_gammaln, NULL}, {NULL, NULL}, {call_special_gammaln_out, NULL}}},
+    {"special.gammaln", arguments_special_gammaln, results_special_gammaln, 1, 1, 1, -1, {{call_special_gammaln, NULL}, {NULL, NULL}, {call_special_gammaln_out, NULL}}},
 };
 
 static tensor_status call_special_digamma(const lt_value *a, lt_value *r) { return tensor_special_digamma(a[0].tensor, &r[0].tensor); }
@@ -4588,7 +5131,7 @@ static const lt_argument results_special_digamma[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_digamma[] = {
-    {"specialDigamma", arguments_special_digamma, results_special_digamma, 1, 1, 1, -1, {{call_special_digamma, NULL}, {NULL, NULL}, {call_special_digamma_out, NULL}}},
+    {"special.digamma", arguments_special_digamma, results_special_digamma, 1, 1, 1, -1, {{call_special_digamma, NULL}, {NULL, NULL}, {call_special_digamma_out, NULL}}},
 };
 
 static tensor_status call_special_psi(const lt_value *a, lt_value *r) { return tensor_special_psi(a[0].tensor, &r[0].tensor); }
@@ -4600,7 +5143,7 @@ static const lt_argument results_special_psi[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_psi[] = {
-    {"specialPsi", arguments_special_psi, results_special_psi, 1, 1, 1, -1, {{call_special_psi, NULL}, {NULL, NULL}, {call_special_psi_out, NULL}}},
+    {"special.psi", arguments_special_psi, results_special_psi, 1, 1, 1, -1, {{call_special_psi, NULL}, {NULL, NULL}, {call_special_psi_out, NULL}}},
 };
 
 static tensor_status call_special_i0(const lt_value *a, lt_value *r) { return tensor_special_i0(a[0].tensor, &r[0].tensor); }
@@ -4612,7 +5155,7 @@ static const lt_argument results_special_i0[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_i0[] = {
-    {"specialI0", arguments_special_i0, results_special_i0, 1, 1, 1, -1, {{call_special_i0, NULL}, {NULL, NULL}, {call_special_i0_out, NULL}}},
+    {"special.i0", arguments_special_i0, results_special_i0, 1, 1, 1, -1, {{call_special_i0, NULL}, {NULL, NULL}, {call_special_i0_out, NULL}}},
 };
 
 static tensor_status call_special_sinc(const lt_value *a, lt_value *r) { return tensor_special_sinc(a[0].tensor, &r[0].tensor); }
@@ -4624,7 +5167,7 @@ static const lt_argument results_special_sinc[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_sinc[] = {
-    {"specialSinc", arguments_special_sinc, results_special_sinc, 1, 1, 1, -1, {{call_special_sinc, NULL}, {NULL, NULL}, {call_special_sinc_out, NULL}}},
+    {"special.sinc", arguments_special_sinc, results_special_sinc, 1, 1, 1, -1, {{call_special_sinc, NULL}, {NULL, NULL}, {call_special_sinc_out, NULL}}},
 };
 
 static tensor_status call_special_round(const lt_value *a, lt_value *r) { return tensor_special_round(a[0].tensor, a[1].i, &r[0].tensor); }
@@ -4637,7 +5180,7 @@ static const lt_argument results_special_round[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_round[] = {
-    {"specialRound", arguments_special_round, results_special_round, 2, 1, 1, -1, {{call_special_round, NULL}, {NULL, NULL}, {call_special_round_out, NULL}}},
+    {"special.round", arguments_special_round, results_special_round, 2, 1, 1, -1, {{call_special_round, NULL}, {NULL, NULL}, {call_special_round_out, NULL}}},
 };
 
 static tensor_status call_special_logit(const lt_value *a, lt_value *r) { return tensor_special_logit(a[0].tensor, a[1].number, &r[0].tensor); }
@@ -4650,7 +5193,7 @@ static const lt_argument results_special_logit[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_logit[] = {
-    {"specialLogit", arguments_special_logit, results_special_logit, 2, 2, 1, -1, {{call_special_logit, NULL}, {NULL, NULL}, {call_special_logit_out, NULL}}},
+    {"special.logit", arguments_special_logit, results_special_logit, 2, 2, 1, -1, {{call_special_logit, NULL}, {NULL, NULL}, {call_special_logit_out, NULL}}},
 };
 
 static tensor_status call_special_polygamma(const lt_value *a, lt_value *r) { return tensor_special_polygamma(a[0].i, a[1].tensor, &r[0].tensor); }
@@ -4663,7 +5206,7 @@ static const lt_argument results_special_polygamma[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_polygamma[] = {
-    {"specialPolygamma", arguments_special_polygamma, results_special_polygamma, 2, 2, 1, -1, {{call_special_polygamma, NULL}, {NULL, NULL}, {call_special_polygamma_out, NULL}}},
+    {"special.polygamma", arguments_special_polygamma, results_special_polygamma, 2, 2, 1, -1, {{call_special_polygamma, NULL}, {NULL, NULL}, {call_special_polygamma_out, NULL}}},
 };
 
 static tensor_status call_special_multigammaln(const lt_value *a, lt_value *r) { return tensor_special_multigammaln(a[0].tensor, a[1].i, &r[0].tensor); }
@@ -4676,7 +5219,7 @@ static const lt_argument results_special_multigammaln[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_multigammaln[] = {
-    {"specialMultigammaln", arguments_special_multigammaln, results_special_multigammaln, 2, 2, 1, -1, {{call_special_multigammaln, NULL}, {NULL, NULL}, {call_special_multigammaln_out, NULL}}},
+    {"special.multigammaln", arguments_special_multigammaln, results_special_multigammaln, 2, 2, 1, -1, {{call_special_multigammaln, NULL}, {NULL, NULL}, {call_special_multigammaln_out, NULL}}},
 };
 
 static tensor_status call_special_gammainc(const lt_value *a, lt_value *r) { return tensor_special_gammainc(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -4689,7 +5232,7 @@ static const lt_argument results_special_gammainc[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_gammainc[] = {
-    {"specialGammainc", arguments_special_gammainc, results_special_gammainc, 2, 2, 1, -1, {{call_special_gammainc, NULL}, {NULL, NULL}, {call_special_gammainc_out, NULL}}},
+    {"special.gammainc", arguments_special_gammainc, results_special_gammainc, 2, 2, 1, -1, {{call_special_gammainc, NULL}, {NULL, NULL}, {call_special_gammainc_out, NULL}}},
 };
 
 static tensor_status call_special_gammaincc(const lt_value *a, lt_value *r) { return tensor_special_gammaincc(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -4702,7 +5245,7 @@ static const lt_argument results_special_gammaincc[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_gammaincc[] = {
-    {"specialGammaincc", arguments_special_gammaincc, results_special_gammaincc, 2, 2, 1, -1, {{call_special_gammaincc, NULL}, {NULL, NULL}, {call_special_gammaincc_out, NULL}}},
+    {"special.gammaincc", arguments_special_gammaincc, results_special_gammaincc, 2, 2, 1, -1, {{call_special_gammaincc, NULL}, {NULL, NULL}, {call_special_gammaincc_out, NULL}}},
 };
 
 static tensor_status call_special_xlogy(const lt_value *a, lt_value *r) { return tensor_special_xlogy(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -4717,7 +5260,7 @@ static const lt_argument results_special_xlogy[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_xlogy[] = {
-    {"specialXlogy", arguments_special_xlogy, results_special_xlogy, 2, 2, 1, 1, {{call_special_xlogy, call_special_xlogy_scalar}, {NULL, NULL}, {call_special_xlogy_out, call_special_xlogy_scalar_out}}},
+    {"special.xlogy", arguments_special_xlogy, results_special_xlogy, 2, 2, 1, 1, {{call_special_xlogy, call_special_xlogy_scalar}, {NULL, NULL}, {call_special_xlogy_out, call_special_xlogy_scalar_out}}},
 };
 
 static tensor_status call_special_xlog1py(const lt_value *a, lt_value *r) { return tensor_special_xlog1py(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -4732,7 +5275,7 @@ static const lt_argument results_special_xlog1py[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_xlog1py[] = {
-    {"specialXlog1py", arguments_special_xlog1py, results_special_xlog1py, 2, 2, 1, 1, {{call_special_xlog1py, call_special_xlog1py_scalar}, {NULL, NULL}, {call_special_xlog1py_out, call_special_xlog1py_scalar_out}}},
+    {"special.xlog1py", arguments_special_xlog1py, results_special_xlog1py, 2, 2, 1, 1, {{call_special_xlog1py, call_special_xlog1py_scalar}, {NULL, NULL}, {call_special_xlog1py_out, call_special_xlog1py_scalar_out}}},
 };
 
 static tensor_status call_special_zeta(const lt_value *a, lt_value *r) { return tensor_special_zeta(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -4747,7 +5290,7 @@ static const lt_argument results_special_zeta[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_zeta[] = {
-    {"specialZeta", arguments_special_zeta, results_special_zeta, 2, 2, 1, 1, {{call_special_zeta, call_special_zeta_scalar}, {NULL, NULL}, {call_special_zeta_out, call_special_zeta_scalar_out}}},
+    {"special.zeta", arguments_special_zeta, results_special_zeta, 2, 2, 1, 1, {{call_special_zeta, call_special_zeta_scalar}, {NULL, NULL}, {call_special_zeta_out, call_special_zeta_scalar_out}}},
 };
 
 static tensor_status call_diff(const lt_value *a, lt_value *r) { return tensor_diff(a[0].tensor, a[1].i, a[2].i, a[3].tensor, a[4].tensor, &r[0].tensor); }
@@ -4950,6 +5493,14 @@ static const lt_argument arguments_storage_resize_[] = {
 };
 static const lt_operator overloads_storage_resize_[] = {
     {"storageResize_", arguments_storage_resize_, NULL, 2, 2, 0, -1, {{call_storage_resize_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_fix_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_fix_(a[0].storage); }
+static const lt_argument arguments_storage_fix_[] = {
+    {"input", LT_STORAGE, LT_IS_MUTATED, {0}},
+};
+static const lt_operator overloads_storage_fix_[] = {
+    {"storageFix_", arguments_storage_fix_, NULL, 1, 1, 0, -1, {{call_storage_fix_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_get_device(const lt_value *a, lt_value *r) { return tensor_storage_get_device(a[0].storage, &r[0].device); }
@@ -5748,7 +6299,9 @@ const lt_entry lt_entries[] = {
     {"atan2", overloads_atan2, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"arctan2", overloads_arctan2, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"hypot", overloads_hypot, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
-    {"index", overloads_index_get, 3, LT_AS_METHOD},
+    {"indexGet", overloads_index_get, 1, LT_AS_METHOD},
+    {"indexSet_", overloads_index_set_, 1, LT_AS_METHOD},
+    {"indexSetScalar_", overloads_index_set_scalar_, 1, LT_AS_METHOD},
     {"indexPut", overloads_index_put, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"indexSelect", overloads_index_select, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"maskedSelect", overloads_masked_select, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
@@ -5768,6 +6321,43 @@ const lt_entry lt_entries[] = {
     {"indexCopy", overloads_index_copy, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"indexFill", overloads_index_fill, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"indexReduce", overloads_index_reduce, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"cat", overloads_cat, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"concat", overloads_concat, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"concatenate", overloads_concatenate, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"stack", overloads_stack, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"hstack", overloads_hstack, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"vstack", overloads_vstack, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"rowStack", overloads_row_stack, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"dstack", overloads_dstack, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"columnStack", overloads_column_stack, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"atleast1d", overloads_atleast_1d, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"atleast2d", overloads_atleast_2d, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"atleast3d", overloads_atleast_3d, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"broadcastTensors", overloads_broadcast_tensors, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"meshgrid", overloads_meshgrid, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"cartesianProd", overloads_cartesian_prod, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"combinations", overloads_combinations, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"blockDiag", overloads_block_diag, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"repeat", overloads_repeat, 1, LT_AS_METHOD},
+    {"tile", overloads_tile, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"repeatInterleave", overloads_repeat_interleave, 3, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"roll", overloads_roll, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"flip", overloads_flip, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"fliplr", overloads_fliplr, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"flipud", overloads_flipud, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"rot90", overloads_rot90, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"tril", overloads_tril, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"triu", overloads_triu, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"diag", overloads_diag, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"diagEmbed", overloads_diag_embed, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"diagflat", overloads_diagflat, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"diagonalScatter", overloads_diagonal_scatter, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"selectScatter", overloads_select_scatter, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"sliceScatter", overloads_slice_scatter, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"asStridedScatter", overloads_as_strided_scatter, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"unravelIndex", overloads_unravel_index, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sumToSize", overloads_sum_to_size, 1, LT_AS_METHOD},
+    {"constantPadNd", overloads_constant_pad_nd, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"logicalAnd", overloads_logical_and, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"logicalOr", overloads_logical_or, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"logicalXor", overloads_logical_xor, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
@@ -5809,11 +6399,11 @@ const lt_entry lt_entries[] = {
     {"cpuTier", overloads_cpu_tier, 1, LT_AS_FUNCTION},
     {"rand", overloads_rand, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"randn", overloads_randn, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"randint", overloads_randint, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"randint", overloads_randint, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"randperm", overloads_randperm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"randLike", overloads_rand_like, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"randnLike", overloads_randn_like, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"randintLike", overloads_randint_like, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"randintLike", overloads_randint_like, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"normal", overloads_normal_tensors, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"bernoulli", overloads_bernoulli, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"multinomial", overloads_multinomial, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
@@ -5860,8 +6450,8 @@ const lt_entry lt_entries[] = {
     {"fix", overloads_fix, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"round", overloads_round, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"frac", overloads_frac, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
-    {"clamp", overloads_clamp, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
-    {"clip", overloads_clip, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"clamp", overloads_clamp_tensor, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"clip", overloads_clip_tensor, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"clampMin", overloads_clamp_min, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"clampMax", overloads_clamp_max, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"maximum", overloads_maximum, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
@@ -5912,27 +6502,27 @@ const lt_entry lt_entries[] = {
     {"nanToNum", overloads_nan_to_num, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"deg2rad", overloads_deg2rad, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"rad2deg", overloads_rad2deg, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
-    {"specialExpit", overloads_special_expit, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialExp2", overloads_special_exp2, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialExpm1", overloads_special_expm1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialLog1p", overloads_special_log1p, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialErf", overloads_special_erf, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialErfc", overloads_special_erfc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialErfinv", overloads_special_erfinv, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialGammaln", overloads_special_gammaln, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialDigamma", overloads_special_digamma, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialPsi", overloads_special_psi, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialI0", overloads_special_i0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialSinc", overloads_special_sinc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialRound", overloads_special_round, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialLogit", overloads_special_logit, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialPolygamma", overloads_special_polygamma, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialMultigammaln", overloads_special_multigammaln, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialGammainc", overloads_special_gammainc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialGammaincc", overloads_special_gammaincc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialXlogy", overloads_special_xlogy, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialXlog1py", overloads_special_xlog1py, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialZeta", overloads_special_zeta, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.expit", overloads_special_expit, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.exp2", overloads_special_exp2, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.expm1", overloads_special_expm1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.log1p", overloads_special_log1p, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.erf", overloads_special_erf, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.erfc", overloads_special_erfc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.erfinv", overloads_special_erfinv, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.gammaln", overloads_special_gammaln, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.digamma", overloads_special_digamma, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.psi", overloads_special_psi, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.i0", overloads_special_i0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.sinc", overloads_special_sinc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.round", overloads_special_round, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.logit", overloads_special_logit, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.polygamma", overloads_special_polygamma, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.multigammaln", overloads_special_multigammaln, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.gammainc", overloads_special_gammainc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.gammaincc", overloads_special_gammaincc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.xlogy", overloads_special_xlogy, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.xlog1py", overloads_special_xlog1py, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.zeta", overloads_special_zeta, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"diff", overloads_diff, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"trapezoid", overloads_trapezoid, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"trapz", overloads_trapz, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -5947,6 +6537,7 @@ const lt_entry lt_entries[] = {
     {"storageNew", overloads_storage_new, 1, LT_AS_FUNCTION},
     {"nbytes", overloads_storage_nbytes, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"resize_", overloads_storage_resize_, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"fix_", overloads_storage_fix_, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"getDevice", overloads_storage_get_device, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"useCount", overloads_storage_use_count, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"toString", overloads_storage_to_string, 1, LT_AS_METHOD | LT_AS_STORAGE},

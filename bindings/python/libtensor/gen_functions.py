@@ -440,6 +440,62 @@ c_index_fill_scalar_ = _bind("tensor_index_fill_scalar_", P, Q, P, _Scalar)
 c_index_reduce = _bind("tensor_index_reduce", P, Q, P, P, T, B, P)
 c_index_reduce_out = _bind("tensor_index_reduce_out", P, Q, P, P, T, B, P)
 c_index_reduce_ = _bind("tensor_index_reduce_", P, Q, P, P, T, B)
+c_cat = _bind("tensor_cat", P, Q, Q, P)
+c_cat_out = _bind("tensor_cat_out", P, Q, Q, P)
+c_concat = _bind("tensor_concat", P, Q, Q, P)
+c_concat_out = _bind("tensor_concat_out", P, Q, Q, P)
+c_concatenate = _bind("tensor_concatenate", P, Q, Q, P)
+c_concatenate_out = _bind("tensor_concatenate_out", P, Q, Q, P)
+c_stack = _bind("tensor_stack", P, Q, Q, P)
+c_stack_out = _bind("tensor_stack_out", P, Q, Q, P)
+c_hstack = _bind("tensor_hstack", P, Q, P)
+c_hstack_out = _bind("tensor_hstack_out", P, Q, P)
+c_vstack = _bind("tensor_vstack", P, Q, P)
+c_vstack_out = _bind("tensor_vstack_out", P, Q, P)
+c_row_stack = _bind("tensor_row_stack", P, Q, P)
+c_row_stack_out = _bind("tensor_row_stack_out", P, Q, P)
+c_dstack = _bind("tensor_dstack", P, Q, P)
+c_dstack_out = _bind("tensor_dstack_out", P, Q, P)
+c_column_stack = _bind("tensor_column_stack", P, Q, P)
+c_column_stack_out = _bind("tensor_column_stack_out", P, Q, P)
+c_atleast_1d = _bind("tensor_atleast_1d", P, P)
+c_atleast_1d_sequence = _bind("tensor_atleast_1d_sequence", P, Q, P, P)
+c_atleast_2d = _bind("tensor_atleast_2d", P, P)
+c_atleast_2d_sequence = _bind("tensor_atleast_2d_sequence", P, Q, P, P)
+c_atleast_3d = _bind("tensor_atleast_3d", P, P)
+c_atleast_3d_sequence = _bind("tensor_atleast_3d_sequence", P, Q, P, P)
+c_broadcast_tensors = _bind("tensor_broadcast_tensors", P, Q, P, P)
+c_meshgrid = _bind("tensor_meshgrid", P, Q, T, P, P)
+c_cartesian_prod = _bind("tensor_cartesian_prod", P, Q, P)
+c_combinations = _bind("tensor_combinations", P, Q, B, P)
+c_block_diag = _bind("tensor_block_diag", P, Q, P)
+c_repeat = _bind("tensor_repeat", P, P, Q, P)
+c_tile = _bind("tensor_tile", P, P, Q, P)
+c_repeat_interleave = _bind("tensor_repeat_interleave", P, Q, P)
+c_repeat_interleave_int = _bind("tensor_repeat_interleave_int", P, Q, Q, Q, P)
+c_repeat_interleave_tensor = _bind("tensor_repeat_interleave_tensor", P, P, Q, Q, P)
+c_roll = _bind("tensor_roll", P, P, Q, P, Q, P)
+c_flip = _bind("tensor_flip", P, P, Q, P)
+c_fliplr = _bind("tensor_fliplr", P, P)
+c_flipud = _bind("tensor_flipud", P, P)
+c_rot90 = _bind("tensor_rot90", P, Q, P, Q, P)
+c_tril = _bind("tensor_tril", P, Q, P)
+c_tril_out = _bind("tensor_tril_out", P, Q, P)
+c_tril_ = _bind("tensor_tril_", P, Q)
+c_triu = _bind("tensor_triu", P, Q, P)
+c_triu_out = _bind("tensor_triu_out", P, Q, P)
+c_triu_ = _bind("tensor_triu_", P, Q)
+c_diag = _bind("tensor_diag", P, Q, P)
+c_diag_out = _bind("tensor_diag_out", P, Q, P)
+c_diag_embed = _bind("tensor_diag_embed", P, Q, Q, Q, P)
+c_diagflat = _bind("tensor_diagflat", P, Q, P)
+c_diagonal_scatter = _bind("tensor_diagonal_scatter", P, P, Q, Q, Q, P)
+c_select_scatter = _bind("tensor_select_scatter", P, P, Q, Q, P)
+c_slice_scatter = _bind("tensor_slice_scatter", P, P, Q, Q, Q, Q, P)
+c_as_strided_scatter = _bind("tensor_as_strided_scatter", P, P, P, Q, P, Q, Q, P)
+c_unravel_index = _bind("tensor_unravel_index", P, P, Q, P, P)
+c_sum_to_size = _bind("tensor_sum_to_size", P, P, Q, P)
+c_constant_pad_nd = _bind("tensor_constant_pad_nd", P, P, Q, _Scalar, P)
 c_logical_and = _bind("tensor_logical_and", P, P, P)
 c_logical_and_out = _bind("tensor_logical_and_out", P, P, P)
 c_logical_and_ = _bind("tensor_logical_and_", P, P)
@@ -543,11 +599,14 @@ c_randn = _bind("tensor_randn", P, Q, P, E, E, _Device, P)
 c_randn_out = _bind("tensor_randn_out", P, Q, P, E, E, _Device, P)
 c_randint = _bind("tensor_randint", Q, Q, P, Q, P, E, E, _Device, P)
 c_randint_out = _bind("tensor_randint_out", Q, Q, P, Q, P, E, E, _Device, P)
+c_randint_high = _bind("tensor_randint_high", Q, P, Q, P, E, E, _Device, P)
+c_randint_high_out = _bind("tensor_randint_high_out", Q, P, Q, P, E, E, _Device, P)
 c_randperm = _bind("tensor_randperm", Q, P, E, E, _Device, P)
 c_randperm_out = _bind("tensor_randperm_out", Q, P, E, E, _Device, P)
 c_rand_like = _bind("tensor_rand_like", P, P, E, E, _Device, E, P)
 c_randn_like = _bind("tensor_randn_like", P, P, E, E, _Device, E, P)
 c_randint_like = _bind("tensor_randint_like", P, Q, Q, P, E, E, _Device, E, P)
+c_randint_like_high = _bind("tensor_randint_like_high", P, Q, P, E, E, _Device, E, P)
 c_normal_tensors = _bind("tensor_normal_tensors", P, P, P, P)
 c_normal_tensors_scalar = _bind("tensor_normal_tensors_scalar", P, _Scalar, P, P)
 c_normal_tensors_out = _bind("tensor_normal_tensors_out", P, P, P, P)
@@ -654,18 +713,18 @@ c_round_ = _bind("tensor_round_", P, Q)
 c_frac = _bind("tensor_frac", P, P)
 c_frac_out = _bind("tensor_frac_out", P, P)
 c_frac_ = _bind("tensor_frac_", P)
-c_clamp = _bind("tensor_clamp", P, _Scalar, _Scalar, P)
-c_clamp_out = _bind("tensor_clamp_out", P, _Scalar, _Scalar, P)
 c_clamp_tensor = _bind("tensor_clamp_tensor", P, P, P, P)
 c_clamp_tensor_out = _bind("tensor_clamp_tensor_out", P, P, P, P)
-c_clamp_ = _bind("tensor_clamp_", P, _Scalar, _Scalar)
+c_clamp = _bind("tensor_clamp", P, _Scalar, _Scalar, P)
+c_clamp_out = _bind("tensor_clamp_out", P, _Scalar, _Scalar, P)
 c_clamp_tensor_ = _bind("tensor_clamp_tensor_", P, P, P)
-c_clip = _bind("tensor_clip", P, _Scalar, _Scalar, P)
-c_clip_out = _bind("tensor_clip_out", P, _Scalar, _Scalar, P)
+c_clamp_ = _bind("tensor_clamp_", P, _Scalar, _Scalar)
 c_clip_tensor = _bind("tensor_clip_tensor", P, P, P, P)
 c_clip_tensor_out = _bind("tensor_clip_tensor_out", P, P, P, P)
-c_clip_ = _bind("tensor_clip_", P, _Scalar, _Scalar)
+c_clip = _bind("tensor_clip", P, _Scalar, _Scalar, P)
+c_clip_out = _bind("tensor_clip_out", P, _Scalar, _Scalar, P)
 c_clip_tensor_ = _bind("tensor_clip_tensor_", P, P, P)
+c_clip_ = _bind("tensor_clip_", P, _Scalar, _Scalar)
 c_clamp_min = _bind("tensor_clamp_min", P, P, P)
 c_clamp_min_scalar = _bind("tensor_clamp_min_scalar", P, _Scalar, P)
 c_clamp_min_out = _bind("tensor_clamp_min_out", P, P, P)
@@ -809,54 +868,6 @@ c_deg2rad_ = _bind("tensor_deg2rad_", P)
 c_rad2deg = _bind("tensor_rad2deg", P, P)
 c_rad2deg_out = _bind("tensor_rad2deg_out", P, P)
 c_rad2deg_ = _bind("tensor_rad2deg_", P)
-c_special_expit = _bind("tensor_special_expit", P, P)
-c_special_expit_out = _bind("tensor_special_expit_out", P, P)
-c_special_exp2 = _bind("tensor_special_exp2", P, P)
-c_special_exp2_out = _bind("tensor_special_exp2_out", P, P)
-c_special_expm1 = _bind("tensor_special_expm1", P, P)
-c_special_expm1_out = _bind("tensor_special_expm1_out", P, P)
-c_special_log1p = _bind("tensor_special_log1p", P, P)
-c_special_log1p_out = _bind("tensor_special_log1p_out", P, P)
-c_special_erf = _bind("tensor_special_erf", P, P)
-c_special_erf_out = _bind("tensor_special_erf_out", P, P)
-c_special_erfc = _bind("tensor_special_erfc", P, P)
-c_special_erfc_out = _bind("tensor_special_erfc_out", P, P)
-c_special_erfinv = _bind("tensor_special_erfinv", P, P)
-c_special_erfinv_out = _bind("tensor_special_erfinv_out", P, P)
-c_special_gammaln = _bind("tensor_special_gammaln", P, P)
-c_special_gammaln_out = _bind("tensor_special_gammaln_out", P, P)
-c_special_digamma = _bind("tensor_special_digamma", P, P)
-c_special_digamma_out = _bind("tensor_special_digamma_out", P, P)
-c_special_psi = _bind("tensor_special_psi", P, P)
-c_special_psi_out = _bind("tensor_special_psi_out", P, P)
-c_special_i0 = _bind("tensor_special_i0", P, P)
-c_special_i0_out = _bind("tensor_special_i0_out", P, P)
-c_special_sinc = _bind("tensor_special_sinc", P, P)
-c_special_sinc_out = _bind("tensor_special_sinc_out", P, P)
-c_special_round = _bind("tensor_special_round", P, Q, P)
-c_special_round_out = _bind("tensor_special_round_out", P, Q, P)
-c_special_logit = _bind("tensor_special_logit", P, P, P)
-c_special_logit_out = _bind("tensor_special_logit_out", P, P, P)
-c_special_polygamma = _bind("tensor_special_polygamma", Q, P, P)
-c_special_polygamma_out = _bind("tensor_special_polygamma_out", Q, P, P)
-c_special_multigammaln = _bind("tensor_special_multigammaln", P, Q, P)
-c_special_multigammaln_out = _bind("tensor_special_multigammaln_out", P, Q, P)
-c_special_gammainc = _bind("tensor_special_gammainc", P, P, P)
-c_special_gammainc_out = _bind("tensor_special_gammainc_out", P, P, P)
-c_special_gammaincc = _bind("tensor_special_gammaincc", P, P, P)
-c_special_gammaincc_out = _bind("tensor_special_gammaincc_out", P, P, P)
-c_special_xlogy = _bind("tensor_special_xlogy", P, P, P)
-c_special_xlogy_scalar = _bind("tensor_special_xlogy_scalar", P, _Scalar, P)
-c_special_xlogy_out = _bind("tensor_special_xlogy_out", P, P, P)
-c_special_xlogy_scalar_out = _bind("tensor_special_xlogy_scalar_out", P, _Scalar, P)
-c_special_xlog1py = _bind("tensor_special_xlog1py", P, P, P)
-c_special_xlog1py_scalar = _bind("tensor_special_xlog1py_scalar", P, _Scalar, P)
-c_special_xlog1py_out = _bind("tensor_special_xlog1py_out", P, P, P)
-c_special_xlog1py_scalar_out = _bind("tensor_special_xlog1py_scalar_out", P, _Scalar, P)
-c_special_zeta = _bind("tensor_special_zeta", P, P, P)
-c_special_zeta_scalar = _bind("tensor_special_zeta_scalar", P, _Scalar, P)
-c_special_zeta_out = _bind("tensor_special_zeta_out", P, P, P)
-c_special_zeta_scalar_out = _bind("tensor_special_zeta_scalar_out", P, _Scalar, P)
 c_diff = _bind("tensor_diff", P, Q, Q, P, P, P)
 c_diff_out = _bind("tensor_diff_out", P, Q, Q, P, P, P)
 c_trapezoid = _bind("tensor_trapezoid", P, _Scalar, Q, P)
@@ -880,6 +891,7 @@ c_storage_new = _bind("tensor_storage_new", Q, _Device, P)
 c_storage_nbytes = _bind("tensor_storage_nbytes", P, P)
 c_storage_data_ptr = _bind("tensor_storage_data_ptr", P, P)
 c_storage_resize_ = _bind("tensor_storage_resize_", P, Q)
+c_storage_fix_ = _bind("tensor_storage_fix_", P)
 c_storage_get_device = _bind("tensor_storage_get_device", P, P)
 c_storage_use_count = _bind("tensor_storage_use_count", P, P)
 c_storage_to_string = _bind("tensor_storage_to_string", P, E, P)
@@ -5695,13 +5707,13 @@ def index_put(input, indices, values, accumulate=False):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_put", "input")
-    indices, indices_len = _optional_tensors(indices, "index_put", "indices")
+    indices_list, indices_len = _optional_tensors(indices, "index_put", "indices")
     if values.__class__ is not _Tensor:
         values = _tensor(values, "index_put", "values")
     if accumulate.__class__ is not _Bool:
         accumulate = _flag(accumulate, "index_put", "accumulate")
     cell = _take() if _cells else _Cell()
-    status = c_index_put(input._h, indices, indices_len, values._h, accumulate, cell.address)
+    status = c_index_put(input._h, indices_list, indices_len, values._h, accumulate, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -5718,12 +5730,12 @@ def index_put_(input, indices, values, accumulate=False):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_put_", "input")
-    indices, indices_len = _optional_tensors(indices, "index_put_", "indices")
+    indices_list, indices_len = _optional_tensors(indices, "index_put_", "indices")
     if values.__class__ is not _Tensor:
         values = _tensor(values, "index_put_", "values")
     if accumulate.__class__ is not _Bool:
         accumulate = _flag(accumulate, "index_put_", "accumulate")
-    status = c_index_put_(input._h, indices, indices_len, values._h, accumulate)
+    status = c_index_put_(input._h, indices_list, indices_len, values._h, accumulate)
     if status:
         raise _failure(status)
     return input
@@ -6564,6 +6576,942 @@ def index_reduce_(input, dim, index, source, reduce, *, include_self=True):
     if status:
         raise _failure(status)
     return input
+
+
+def cat(tensors, dim=0, *, out=None, axis=_absent):
+    """Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
+
+    >>> torch.cat((torch.tensor([1]), torch.tensor([2, 3])))
+    tensor([1, 2, 3])
+    """
+    if axis is not _absent:
+        dim = axis
+    tensors_list, tensors_len = _tensors(tensors, "cat", "tensors")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cat", "dim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "cat", "out")
+        status = c_cat_out(tensors_list, tensors_len, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_cat(tensors_list, tensors_len, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def concat(tensors, dim=0, *, out=None, axis=_absent):
+    """`cat` under another name."""
+    if axis is not _absent:
+        dim = axis
+    tensors_list, tensors_len = _tensors(tensors, "concat", "tensors")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "concat", "dim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "concat", "out")
+        status = c_concat_out(tensors_list, tensors_len, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_concat(tensors_list, tensors_len, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def concatenate(tensors, dim=0, *, out=None, axis=_absent):
+    """`cat` under another name."""
+    if axis is not _absent:
+        dim = axis
+    tensors_list, tensors_len = _tensors(tensors, "concatenate", "tensors")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "concatenate", "dim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "concatenate", "out")
+        status = c_concatenate_out(tensors_list, tensors_len, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_concatenate(tensors_list, tensors_len, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def stack(tensors, dim=0, *, out=None, axis=_absent):
+    """Joins tensors of one shape along a new dimension `dim`. dtypes are promoted.
+
+    >>> torch.stack((torch.tensor([1, 2]), torch.tensor([3, 4])))
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    if axis is not _absent:
+        dim = axis
+    tensors_list, tensors_len = _tensors(tensors, "stack", "tensors")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "stack", "dim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "stack", "out")
+        status = c_stack_out(tensors_list, tensors_len, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_stack(tensors_list, tensors_len, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def hstack(tensors, *, out=None):
+    """Joins tensors side by side: along dimension 1, or 0 for vectors."""
+    tensors_list, tensors_len = _tensors(tensors, "hstack", "tensors")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "hstack", "out")
+        status = c_hstack_out(tensors_list, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_hstack(tensors_list, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def vstack(tensors, *, out=None):
+    """Joins tensors below each other; vectors are rows."""
+    tensors_list, tensors_len = _tensors(tensors, "vstack", "tensors")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "vstack", "out")
+        status = c_vstack_out(tensors_list, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_vstack(tensors_list, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def row_stack(tensors, *, out=None):
+    """`vstack` under another name."""
+    tensors_list, tensors_len = _tensors(tensors, "row_stack", "tensors")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "row_stack", "out")
+        status = c_row_stack_out(tensors_list, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_row_stack(tensors_list, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def dstack(tensors, *, out=None):
+    """Joins tensors along the third dimension."""
+    tensors_list, tensors_len = _tensors(tensors, "dstack", "tensors")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "dstack", "out")
+        status = c_dstack_out(tensors_list, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_dstack(tensors_list, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def column_stack(tensors, *, out=None):
+    """Joins tensors side by side; vectors are columns."""
+    tensors_list, tensors_len = _tensors(tensors, "column_stack", "tensors")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "column_stack", "out")
+        status = c_column_stack_out(tensors_list, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_column_stack(tensors_list, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _atleast_1d_default(input):
+    """A view of at least 1 dimension."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "atleast_1d", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_atleast_1d(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _atleast_1d_sequence(*tensors):
+    """Views of at least 1 dimension."""
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors_list, tensors_len = _tensors(tensors, "atleast_1d", "tensors")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_atleast_1d_sequence(tensors_list, tensors_len, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def atleast_1d(*args, **kwargs):
+    """atleast_1d(Tensor input)
+    A view of at least 1 dimension.
+
+    atleast_1d(sequence of Tensor tensors)
+    Views of at least 1 dimension.
+    """
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
+        return _atleast_1d_default(*args, **kwargs)
+    if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
+        return _atleast_1d_sequence(*args, **kwargs)
+    raise _no_overload("atleast_1d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
+
+
+def _atleast_2d_default(input):
+    """A view of at least 2 dimensions."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "atleast_2d", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_atleast_2d(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _atleast_2d_sequence(*tensors):
+    """Views of at least 2 dimensions."""
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors_list, tensors_len = _tensors(tensors, "atleast_2d", "tensors")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_atleast_2d_sequence(tensors_list, tensors_len, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def atleast_2d(*args, **kwargs):
+    """atleast_2d(Tensor input)
+    A view of at least 2 dimensions.
+
+    atleast_2d(sequence of Tensor tensors)
+    Views of at least 2 dimensions.
+    """
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
+        return _atleast_2d_default(*args, **kwargs)
+    if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
+        return _atleast_2d_sequence(*args, **kwargs)
+    raise _no_overload("atleast_2d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
+
+
+def _atleast_3d_default(input):
+    """A view of at least 3 dimensions."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "atleast_3d", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_atleast_3d(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _atleast_3d_sequence(*tensors):
+    """Views of at least 3 dimensions."""
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors_list, tensors_len = _tensors(tensors, "atleast_3d", "tensors")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_atleast_3d_sequence(tensors_list, tensors_len, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def atleast_3d(*args, **kwargs):
+    """atleast_3d(Tensor input)
+    A view of at least 3 dimensions.
+
+    atleast_3d(sequence of Tensor tensors)
+    Views of at least 3 dimensions.
+    """
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
+        return _atleast_3d_default(*args, **kwargs)
+    if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
+        return _atleast_3d_sequence(*args, **kwargs)
+    raise _no_overload("atleast_3d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
+
+
+def broadcast_tensors(*tensors):
+    """Expands all tensors to their common shape, without copying."""
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors_list, tensors_len = _tensors(tensors, "broadcast_tensors", "tensors")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_broadcast_tensors(tensors_list, tensors_len, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def meshgrid(*tensors, indexing=None):
+    """Expands vectors of one dtype to the coordinates of a grid, without copying. `indexing` is 'ij' (the default) or 'xy', which swaps the first two
+    dimensions.
+    """
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors_list, tensors_len = _tensors(tensors, "meshgrid", "tensors")
+    indexing = None if indexing is None else _text(indexing, "meshgrid", "indexing")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_meshgrid(tensors_list, tensors_len, indexing, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def cartesian_prod(*tensors):
+    """All combinations of one element of each vector, a row for each.
+
+    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([4, 5]))
+    tensor([[1, 4],
+            [1, 5],
+            [2, 4],
+            [2, 5]])
+    """
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors_list, tensors_len = _tensors(tensors, "cartesian_prod", "tensors")
+    cell = _take() if _cells else _Cell()
+    status = c_cartesian_prod(tensors_list, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def combinations(input, r=2, with_replacement=False):
+    """The combinations of `r` elements of a vector, a row for each.
+
+    >>> torch.combinations(torch.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "combinations", "input")
+    if r.__class__ is not _Int:
+        r = _integer(r, "combinations", "r")
+    if with_replacement.__class__ is not _Bool:
+        with_replacement = _flag(with_replacement, "combinations", "with_replacement")
+    cell = _take() if _cells else _Cell()
+    status = c_combinations(input._h, r, with_replacement, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def block_diag(*tensors):
+    """Puts matrices on the diagonal of a matrix of zeros; vectors are rows. dtypes are promoted."""
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors_list, tensors_len = _tensors(tensors, "block_diag", "tensors")
+    cell = _take() if _cells else _Cell()
+    status = c_block_diag(tensors_list, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def repeat(input, repeats, *more):
+    """Joins copies of `input` along every dimension; leading dimensions are added where there are more repeats.
+
+    >>> torch.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
+    if more:
+        repeats = (repeats, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "repeat", "input")
+    repeats, repeats_len = _ints(repeats, "repeat", "repeats")
+    cell = _take() if _cells else _Cell()
+    status = c_repeat(input._h, repeats, repeats_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def tile(input, dims, *more):
+    """`repeat` in which missing leading repeats are 1."""
+    if more:
+        dims = (dims, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tile", "input")
+    dims, dims_len = _ints(dims, "tile", "dims")
+    cell = _take() if _cells else _Cell()
+    status = c_tile(input._h, dims, dims_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _repeat_interleave_default(repeats, *, output_size=None):
+    """Lists every position of the int32 or int64 vector `repeats` as often as its value says."""
+    if repeats.__class__ is not _Tensor:
+        repeats = _tensor(repeats, "repeat_interleave", "repeats")
+    if output_size.__class__ is not _Int:
+        output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
+    cell = _take() if _cells else _Cell()
+    status = c_repeat_interleave(repeats._h, output_size, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _repeat_interleave_int(input, repeats, dim=None, *, output_size=None, axis=_absent):
+    """Repeats every element of dimension `dim`, or of the flattened tensor.
+
+    >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    """
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "repeat_interleave", "input")
+    if repeats.__class__ is not _Int:
+        repeats = _integer(repeats, "repeat_interleave", "repeats")
+    if dim.__class__ is not _Int:
+        dim = _optional_integer(dim, "repeat_interleave", "dim")
+    if output_size.__class__ is not _Int:
+        output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
+    cell = _take() if _cells else _Cell()
+    status = c_repeat_interleave_int(input._h, repeats, dim, output_size, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _repeat_interleave_tensor(input, repeats, dim=None, *, output_size=None, axis=_absent):
+    """Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "repeat_interleave", "input")
+    if repeats.__class__ is not _Tensor:
+        repeats = _tensor(repeats, "repeat_interleave", "repeats")
+    if dim.__class__ is not _Int:
+        dim = _optional_integer(dim, "repeat_interleave", "dim")
+    if output_size.__class__ is not _Int:
+        output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
+    cell = _take() if _cells else _Cell()
+    status = c_repeat_interleave_tensor(input._h, repeats._h, dim, output_size, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def repeat_interleave(*args, **kwargs):
+    """repeat_interleave(Tensor repeats, *, int output_size=None)
+    Lists every position of the int32 or int64 vector `repeats` as often as its value says.
+
+    repeat_interleave(Tensor input, int repeats, int dim=None, *, int output_size=None)
+    Repeats every element of dimension `dim`, or of the flattened tensor.
+
+    repeat_interleave(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)
+    Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"repeats", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "repeats", _absent)):
+        return _repeat_interleave_default(*args, **kwargs)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"input", "repeats", "dim", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_int(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
+        return _repeat_interleave_int(*args, **kwargs)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"input", "repeats", "dim", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_tensor(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
+        return _repeat_interleave_tensor(*args, **kwargs)
+    raise _no_overload("repeat_interleave", ('(Tensor repeats, *, int output_size=None)', '(Tensor input, int repeats, int dim=None, *, int output_size=None)', '(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)'), args, kwargs)
+
+
+def roll(input, shifts, dims=()):
+    """Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
+
+    >>> torch.roll(torch.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "roll", "input")
+    shifts, shifts_len = _ints(shifts, "roll", "shifts")
+    dims, dims_len = _ints(dims, "roll", "dims")
+    cell = _take() if _cells else _Cell()
+    status = c_roll(input._h, shifts, shifts_len, dims, dims_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def flip(input, dims, *more):
+    """Reverses the order of positions in the listed dimensions.
+
+    >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
+    tensor([3, 2, 1])
+    """
+    if more:
+        dims = (dims, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "flip", "input")
+    dims, dims_len = _ints(dims, "flip", "dims")
+    cell = _take() if _cells else _Cell()
+    status = c_flip(input._h, dims, dims_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def fliplr(input):
+    """Reverses the order of columns, dimension 1."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "fliplr", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_fliplr(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def flipud(input):
+    """Reverses the order of rows, dimension 0."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "flipud", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_flipud(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def rot90(input, k=1, dims=(0,1)):
+    """Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "rot90", "input")
+    if k.__class__ is not _Int:
+        k = _integer(k, "rot90", "k")
+    dims, dims_len = _ints(dims, "rot90", "dims")
+    cell = _take() if _cells else _Cell()
+    status = c_rot90(input._h, k, dims, dims_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def tril(input, diagonal=0, *, out=None):
+    """Keeps the elements on and below a diagonal of matrices; the others are zero.
+
+    >>> torch.tril(torch.ones(2, 2))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tril", "input")
+    if diagonal.__class__ is not _Int:
+        diagonal = _integer(diagonal, "tril", "diagonal")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "tril", "out")
+        status = c_tril_out(input._h, diagonal, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_tril(input._h, diagonal, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def tril_(input, diagonal=0):
+    """Keeps the elements on and below a diagonal of matrices; the others are zero.
+
+    >>> torch.tril(torch.ones(2, 2))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tril_", "input")
+    if diagonal.__class__ is not _Int:
+        diagonal = _integer(diagonal, "tril_", "diagonal")
+    status = c_tril_(input._h, diagonal)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def triu(input, diagonal=0, *, out=None):
+    """Keeps the elements on and above a diagonal of matrices; the others are zero.
+
+    >>> torch.triu(torch.ones(2, 2))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "triu", "input")
+    if diagonal.__class__ is not _Int:
+        diagonal = _integer(diagonal, "triu", "diagonal")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "triu", "out")
+        status = c_triu_out(input._h, diagonal, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_triu(input._h, diagonal, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def triu_(input, diagonal=0):
+    """Keeps the elements on and above a diagonal of matrices; the others are zero.
+
+    >>> torch.triu(torch.ones(2, 2))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "triu_", "input")
+    if diagonal.__class__ is not _Int:
+        diagonal = _integer(diagonal, "triu_", "diagonal")
+    status = c_triu_(input._h, diagonal)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def diag(input, diagonal=0, *, out=None):
+    """A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "diag", "input")
+    if diagonal.__class__ is not _Int:
+        diagonal = _integer(diagonal, "diag", "diagonal")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "diag", "out")
+        status = c_diag_out(input._h, diagonal, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_diag(input._h, diagonal, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+    """Spreads the last dimension over diagonal `offset` of two new dimensions of zeros."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "diag_embed", "input")
+    if offset.__class__ is not _Int:
+        offset = _integer(offset, "diag_embed", "offset")
+    if dim1.__class__ is not _Int:
+        dim1 = _integer(dim1, "diag_embed", "dim1")
+    if dim2.__class__ is not _Int:
+        dim2 = _integer(dim2, "diag_embed", "dim2")
+    cell = _take() if _cells else _Cell()
+    status = c_diag_embed(input._h, offset, dim1, dim2, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def diagflat(input, offset=0):
+    """A matrix with the elements of `input` on its diagonal."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "diagflat", "input")
+    if offset.__class__ is not _Int:
+        offset = _integer(offset, "diagflat", "offset")
+    cell = _take() if _cells else _Cell()
+    status = c_diagflat(input._h, offset, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+    """A copy of `input` in which `src` replaces a diagonal."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "diagonal_scatter", "input")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "diagonal_scatter", "src")
+    if offset.__class__ is not _Int:
+        offset = _integer(offset, "diagonal_scatter", "offset")
+    if dim1.__class__ is not _Int:
+        dim1 = _integer(dim1, "diagonal_scatter", "dim1")
+    if dim2.__class__ is not _Int:
+        dim2 = _integer(dim2, "diagonal_scatter", "dim2")
+    cell = _take() if _cells else _Cell()
+    status = c_diagonal_scatter(input._h, src._h, offset, dim1, dim2, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def select_scatter(input, src, dim, index):
+    """A copy of `input` in which `src` replaces one position of a dimension."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "select_scatter", "input")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "select_scatter", "src")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "select_scatter", "dim")
+    if index.__class__ is not _Int:
+        index = _integer(index, "select_scatter", "index")
+    cell = _take() if _cells else _Cell()
+    status = c_select_scatter(input._h, src._h, dim, index, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, axis=_absent):
+    """A copy of `input` in which `src` replaces positions start:end:step of a dimension."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "slice_scatter", "input")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "slice_scatter", "src")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "slice_scatter", "dim")
+    if start.__class__ is not _Int:
+        start = _optional_integer(start, "slice_scatter", "start")
+    if end.__class__ is not _Int:
+        end = _optional_integer(end, "slice_scatter", "end")
+    if step.__class__ is not _Int:
+        step = _integer(step, "slice_scatter", "step")
+    cell = _take() if _cells else _Cell()
+    status = c_slice_scatter(input._h, src._h, dim, start, end, step, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def as_strided_scatter(input, src, size, stride, storage_offset=None):
+    """A copy of `input` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "as_strided_scatter", "input")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "as_strided_scatter", "src")
+    size, size_len = _ints(size, "as_strided_scatter", "size")
+    stride, stride_len = _ints(stride, "as_strided_scatter", "stride")
+    if storage_offset.__class__ is not _Int:
+        storage_offset = _optional_integer(storage_offset, "as_strided_scatter", "storage_offset")
+    cell = _take() if _cells else _Cell()
+    status = c_as_strided_scatter(input._h, src._h, size, size_len, stride, stride_len, storage_offset, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def unravel_index(indices, shape):
+    """Turns row-major numbers into coordinates, a tensor for each dimension of `shape`."""
+    if indices.__class__ is not _Tensor:
+        indices = _tensor(indices, "unravel_index", "indices")
+    shape, shape_len = _ints(shape, "unravel_index", "shape")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_unravel_index(indices._h, shape, shape_len, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def sum_to_size(input, size, *more):
+    """Adds up dimensions until `input` has shape `size`, which must broadcast to its own."""
+    if more:
+        size = (size, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sum_to_size", "input")
+    size, size_len = _ints(size, "sum_to_size", "size")
+    cell = _take() if _cells else _Cell()
+    status = c_sum_to_size(input._h, size, size_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def constant_pad_nd(input, pad, value=_ZERO):
+    """Adds a border of one value. `pad` holds the widths before and after the last dimension, then the one before it, and so on; a negative width takes
+    elements away.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "constant_pad_nd", "input")
+    pad, pad_len = _ints(pad, "constant_pad_nd", "pad")
+    if value.__class__ is not _Scalar:
+        value = _scalar(value, "constant_pad_nd", "value")
+    cell = _take() if _cells else _Cell()
+    status = c_constant_pad_nd(input._h, pad, pad_len, value, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 
 
 def logical_and(input, other, *, out=None):
@@ -7546,9 +8494,9 @@ def einsum(equation, *tensors):
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
     equation = _text(equation, "einsum", "equation")
-    tensors, tensors_len = _tensors(tensors, "einsum", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "einsum", "tensors")
     cell = _take() if _cells else _Cell()
-    status = c_einsum(equation, tensors, tensors_len, cell.address)
+    status = c_einsum(equation, tensors_list, tensors_len, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -7863,7 +8811,7 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
     return result
 
 
-def randint(low, high, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def _randint_default(low, high, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of random integers from [low, high). `dtype` is int64 unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
@@ -7892,6 +8840,50 @@ def randint(low, high, size, *, generator=None, dtype=None, layout=None, device=
     result._h = cell.p
     _put(cell)
     return result
+
+
+def _randint_high(high, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Makes a tensor of random integers from [0, high). `dtype` is int64 unless given."""
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if high.__class__ is not _Int:
+        high = _integer(high, "randint", "high")
+    size, size_len = _ints(size, "randint", "size")
+    if generator is not None and generator.__class__ is not _Generator:
+        generator = _generator(generator, "randint", "generator")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "randint", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "randint", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "randint", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "randint", "out")
+        status = c_randint_high_out(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_randint_high(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def randint(*args, **kwargs):
+    """randint(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
+    Makes a tensor of random integers from [low, high). `dtype` is int64 unless given.
+
+    randint(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
+    Makes a tensor of random integers from [0, high). `dtype` is int64 unless given.
+    """
+    n = len(args)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"low", "high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
+        return _randint_default(*args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "high", _absent)) and _is_ints(_arg(args, 1, kwargs, "size", _absent)):
+        return _randint_high(*args, **kwargs)
+    raise _no_overload("randint", ('(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)', '(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
 def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
@@ -7966,7 +8958,7 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, m
     return result
 
 
-def randint_like(input, low, high, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+def _randint_like_default(input, low, high, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """randint with the shape, dtype and device of `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
@@ -7990,6 +8982,45 @@ def randint_like(input, low, high, *, generator=None, dtype=None, layout=None, d
     result._h = cell.p
     _put(cell)
     return result
+
+
+def _randint_like_high(input, high, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+    """Random integers from [0, high) with the shape, dtype and device of `input`."""
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "randint_like", "input")
+    if high.__class__ is not _Int:
+        high = _integer(high, "randint_like", "high")
+    if generator is not None and generator.__class__ is not _Generator:
+        generator = _generator(generator, "randint_like", "generator")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "randint_like", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "randint_like", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "randint_like", "device")
+    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "randint_like", "memory_format")
+    cell = _take() if _cells else _Cell()
+    status = c_randint_like_high(input._h, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def randint_like(input, *args, **kwargs):
+    """randint_like(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)
+    randint with the shape, dtype and device of `input`.
+
+    randint_like(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)
+    Random integers from [0, high) with the shape, dtype and device of `input`.
+    """
+    n = len(args)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"low", "high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)):
+        return _randint_like_default(input, *args, **kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "high", _absent)):
+        return _randint_like_high(input, *args, **kwargs)
+    raise _no_overload("randint_like", ('(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)', '(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)'), args, kwargs)
 
 
 def _normal_tensors(mean, std, *, generator=None, out=None):
@@ -9834,36 +10865,8 @@ def frac_(input):
     return input
 
 
-def _clamp_default(input, min=None, max=None, *, out=None):
-    """Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-
-    >>> torch.clamp(torch.tensor([-1., 0.5, 3.]), 0, 1)
-    tensor([0.0000, 0.5000, 1.0000])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clamp", "input")
-    min = _NO_SCALAR if min is None else _scalar(min, "clamp", "min")
-    max = _NO_SCALAR if max is None else _scalar(max, "clamp", "max")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "clamp", "out")
-        status = c_clamp_out(input._h, min, max, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_clamp(input._h, min, max, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
 def _clamp_tensor(input, min=None, max=None, *, out=None):
-    """As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    """`clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
     give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 
     >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
@@ -9892,24 +10895,71 @@ def _clamp_tensor(input, min=None, max=None, *, out=None):
     return result
 
 
-def clamp(input, *args, **kwargs):
-    """clamp(Tensor input, Number min=None, Number max=None)
-    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-
-    clamp(Tensor input, Tensor min=None, Tensor max=None)
-    As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+def _clamp_default(input, min=None, max=None, *, out=None):
+    """Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
     give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 
     >>> torch.clamp(torch.tensor([-1., 0.5, 3.]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clamp", "input")
+    min = _NO_SCALAR if min is None else _scalar(min, "clamp", "min")
+    max = _NO_SCALAR if max is None else _scalar(max, "clamp", "max")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "clamp", "out")
+        status = c_clamp_out(input._h, min, max, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_clamp(input._h, min, max, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def clamp(input, *args, **kwargs):
+    """clamp(Tensor input, Tensor min=None, Tensor max=None)
+    `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+
+    clamp(Tensor input, Number min=None, Number max=None)
+    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+
+    >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
+    tensor([2., 3.])
+    """
     n = len(args)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-        return _clamp_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
         return _clamp_tensor(input, *args, **kwargs)
-    raise _no_overload("clamp", ('(Tensor input, Number min=None, Number max=None)', '(Tensor input, Tensor min=None, Tensor max=None)'), args, kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+        return _clamp_default(input, *args, **kwargs)
+    raise _no_overload("clamp", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
+
+
+def _clamp__tensor(input, min=None, max=None):
+    """`clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+
+    >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
+    tensor([2., 3.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clamp_", "input")
+    if min is not None and min.__class__ is not _Tensor:
+        min = _tensor(min, "clamp_", "min")
+    if max is not None and max.__class__ is not _Tensor:
+        max = _tensor(max, "clamp_", "max")
+    status = c_clamp_tensor_(input._h, None if min is None else min._h, None if max is None else max._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 def _clamp__default(input, min=None, max=None):
@@ -9929,66 +10979,24 @@ def _clamp__default(input, min=None, max=None):
     return input
 
 
-def _clamp__tensor(input, min=None, max=None):
-    """As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+def clamp_(input, *args, **kwargs):
+    """clamp_(Tensor input, Tensor min=None, Tensor max=None)
+    `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+
+    clamp_(Tensor input, Number min=None, Number max=None)
+    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
     give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 
     >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clamp_", "input")
-    if min is not None and min.__class__ is not _Tensor:
-        min = _tensor(min, "clamp_", "min")
-    if max is not None and max.__class__ is not _Tensor:
-        max = _tensor(max, "clamp_", "max")
-    status = c_clamp_tensor_(input._h, None if min is None else min._h, None if max is None else max._h)
-    if status:
-        raise _failure(status)
-    return input
-
-
-def clamp_(input, *args, **kwargs):
-    """clamp_(Tensor input, Number min=None, Number max=None)
-    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-
-    clamp_(Tensor input, Tensor min=None, Tensor max=None)
-    As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-
-    >>> torch.clamp(torch.tensor([-1., 0.5, 3.]), 0, 1)
-    tensor([0.0000, 0.5000, 1.0000])
-    """
     n = len(args)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-        return _clamp__default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
         return _clamp__tensor(input, *args, **kwargs)
-    raise _no_overload("clamp_", ('(Tensor input, Number min=None, Number max=None)', '(Tensor input, Tensor min=None, Tensor max=None)'), args, kwargs)
-
-
-def _clip_default(input, min=None, max=None, *, out=None):
-    """Another name of `clamp`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clip", "input")
-    min = _NO_SCALAR if min is None else _scalar(min, "clip", "min")
-    max = _NO_SCALAR if max is None else _scalar(max, "clip", "max")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "clip", "out")
-        status = c_clip_out(input._h, min, max, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_clip(input._h, min, max, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+        return _clamp__default(input, *args, **kwargs)
+    raise _no_overload("clamp_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
 def _clip_tensor(input, min=None, max=None, *, out=None):
@@ -10016,31 +11024,42 @@ def _clip_tensor(input, min=None, max=None, *, out=None):
     return result
 
 
+def _clip_default(input, min=None, max=None, *, out=None):
+    """Another name of `clamp`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clip", "input")
+    min = _NO_SCALAR if min is None else _scalar(min, "clip", "min")
+    max = _NO_SCALAR if max is None else _scalar(max, "clip", "max")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "clip", "out")
+        status = c_clip_out(input._h, min, max, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_clip(input._h, min, max, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
 def clip(input, *args, **kwargs):
-    """clip(Tensor input, Number min=None, Number max=None)
+    """clip(Tensor input, Tensor min=None, Tensor max=None)
     Another name of `clamp`.
 
-    clip(Tensor input, Tensor min=None, Tensor max=None)
+    clip(Tensor input, Number min=None, Number max=None)
     Another name of `clamp`.
     """
     n = len(args)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-        return _clip_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
         return _clip_tensor(input, *args, **kwargs)
-    raise _no_overload("clip", ('(Tensor input, Number min=None, Number max=None)', '(Tensor input, Tensor min=None, Tensor max=None)'), args, kwargs)
-
-
-def _clip__default(input, min=None, max=None):
-    """Another name of `clamp`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clip_", "input")
-    min = _NO_SCALAR if min is None else _scalar(min, "clip_", "min")
-    max = _NO_SCALAR if max is None else _scalar(max, "clip_", "max")
-    status = c_clip_(input._h, min, max)
-    if status:
-        raise _failure(status)
-    return input
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+        return _clip_default(input, *args, **kwargs)
+    raise _no_overload("clip", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
 def _clip__tensor(input, min=None, max=None):
@@ -10057,19 +11076,31 @@ def _clip__tensor(input, min=None, max=None):
     return input
 
 
+def _clip__default(input, min=None, max=None):
+    """Another name of `clamp`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clip_", "input")
+    min = _NO_SCALAR if min is None else _scalar(min, "clip_", "min")
+    max = _NO_SCALAR if max is None else _scalar(max, "clip_", "max")
+    status = c_clip_(input._h, min, max)
+    if status:
+        raise _failure(status)
+    return input
+
+
 def clip_(input, *args, **kwargs):
-    """clip_(Tensor input, Number min=None, Number max=None)
+    """clip_(Tensor input, Tensor min=None, Tensor max=None)
     Another name of `clamp`.
 
-    clip_(Tensor input, Tensor min=None, Tensor max=None)
+    clip_(Tensor input, Number min=None, Number max=None)
     Another name of `clamp`.
     """
     n = len(args)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-        return _clip__default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
         return _clip__tensor(input, *args, **kwargs)
-    raise _no_overload("clip_", ('(Tensor input, Number min=None, Number max=None)', '(Tensor input, Tensor min=None, Tensor max=None)'), args, kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+        return _clip__default(input, *args, **kwargs)
+    raise _no_overload("clip_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
 def clamp_min(input, min, *, out=None):
@@ -12062,490 +13093,6 @@ def rad2deg_(input):
     return input
 
 
-def special_expit(input, *, out=None):
-    """Another name of `sigmoid`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_expit", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_expit", "out")
-        status = c_special_expit_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_expit(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_exp2(input, *, out=None):
-    """Another name of `exp2`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_exp2", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_exp2", "out")
-        status = c_special_exp2_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_exp2(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_expm1(input, *, out=None):
-    """Another name of `expm1`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_expm1", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_expm1", "out")
-        status = c_special_expm1_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_expm1(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_log1p(input, *, out=None):
-    """Another name of `log1p`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_log1p", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_log1p", "out")
-        status = c_special_log1p_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_log1p(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_erf(input, *, out=None):
-    """Another name of `erf`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_erf", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_erf", "out")
-        status = c_special_erf_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_erf(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_erfc(input, *, out=None):
-    """Another name of `erfc`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_erfc", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_erfc", "out")
-        status = c_special_erfc_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_erfc(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_erfinv(input, *, out=None):
-    """Another name of `erfinv`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_erfinv", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_erfinv", "out")
-        status = c_special_erfinv_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_erfinv(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_gammaln(input, *, out=None):
-    """Another name of `lgamma`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_gammaln", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_gammaln", "out")
-        status = c_special_gammaln_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_gammaln(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_digamma(input, *, out=None):
-    """Another name of `digamma`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_digamma", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_digamma", "out")
-        status = c_special_digamma_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_digamma(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_psi(input, *, out=None):
-    """Another name of `digamma`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_psi", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_psi", "out")
-        status = c_special_psi_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_psi(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_i0(input, *, out=None):
-    """Another name of `i0`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_i0", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_i0", "out")
-        status = c_special_i0_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_i0(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_sinc(input, *, out=None):
-    """Another name of `sinc`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_sinc", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_sinc", "out")
-        status = c_special_sinc_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_sinc(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_round(input, *, decimals=0, out=None):
-    """Another name of `round`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_round", "input")
-    if decimals.__class__ is not _Int:
-        decimals = _integer(decimals, "special_round", "decimals")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_round", "out")
-        status = c_special_round_out(input._h, decimals, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_round(input._h, decimals, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_logit(input, eps=None, *, out=None):
-    """Another name of `logit`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_logit", "input")
-    eps = None if eps is None else _double(eps, "special_logit", "eps")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_logit", "out")
-        status = c_special_logit_out(input._h, eps, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_logit(input._h, eps, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_polygamma(n, input, *, out=None):
-    """Another name of `polygamma`."""
-    if n.__class__ is not _Int:
-        n = _integer(n, "special_polygamma", "n")
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_polygamma", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_polygamma", "out")
-        status = c_special_polygamma_out(n, input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_polygamma(n, input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_multigammaln(input, p, *, out=None):
-    """Another name of `mvlgamma`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_multigammaln", "input")
-    if p.__class__ is not _Int:
-        p = _integer(p, "special_multigammaln", "p")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_multigammaln", "out")
-        status = c_special_multigammaln_out(input._h, p, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_multigammaln(input._h, p, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_gammainc(input, other, *, out=None):
-    """Another name of `igamma`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_gammainc", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "special_gammainc", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_gammainc", "out")
-        status = c_special_gammainc_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_gammainc(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_gammaincc(input, other, *, out=None):
-    """Another name of `igammac`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_gammaincc", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "special_gammaincc", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_gammaincc", "out")
-        status = c_special_gammaincc_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_gammaincc(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_xlogy(input, other, *, out=None):
-    """Another name of `xlogy`."""
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "special_xlogy", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "special_xlogy", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_xlogy", "out")
-        if other.__class__ is _Scalar:
-            status = c_special_xlogy_scalar_out(input._h, other, out._h)
-        else:
-            status = c_special_xlogy_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        status = c_special_xlogy_scalar(input._h, other, cell.address)
-    else:
-        status = c_special_xlogy(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_xlog1py(input, other, *, out=None):
-    """`input` * log1p(`other`), 0 where `input` is 0 and `other` is not NaN; the shapes broadcast.
-
-    >>> torch.special.xlog1py(torch.tensor([0., 2.]), torch.tensor([-1., 3.]))
-    tensor([0.0000, 2.7726])
-    """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "special_xlog1py", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "special_xlog1py", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_xlog1py", "out")
-        if other.__class__ is _Scalar:
-            status = c_special_xlog1py_scalar_out(input._h, other, out._h)
-        else:
-            status = c_special_xlog1py_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        status = c_special_xlog1py_scalar(input._h, other, cell.address)
-    else:
-        status = c_special_xlog1py(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_zeta(input, other, *, out=None):
-    """The Hurwitz zeta function: the sum of (`other` + k)^-`input` over k >= 0; the shapes broadcast.
-
-    >>> torch.special.zeta(torch.tensor([2.]), torch.tensor([1.]))
-    tensor([1.6449])
-    """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "special_zeta", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "special_zeta", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_zeta", "out")
-        if other.__class__ is _Scalar:
-            status = c_special_zeta_scalar_out(input._h, other, out._h)
-        else:
-            status = c_special_zeta_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        status = c_special_zeta_scalar(input._h, other, cell.address)
-    else:
-        status = c_special_zeta(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
 def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None, axis=_absent):
     """The `n`-th difference of neighbours along `dim`: out[i] = self[i+1] - self[i], `n` times. `prepend` and `append` are joined to `input` before.
     For bool, whether neighbours differ.
@@ -12908,7 +13455,7 @@ def from_data(data, size, *, dtype=None):
 
 def from_blob(data, nbytes, dtype, size, stride, deleter, context, read_only):
     """Makes a tensor that shares `nbytes` bytes at `data` with their owner. `stride` is row-major unless given; every element
-    must lie inside the bytes. `deleter`, a C function void (*)(void *) or NULL, is called once with `context` when the last
+    must lie inside the bytes. `deleter`, which may be NULL, is called once with `context` when the last
     tensor over the bytes is freed, from whichever thread that happens on; on an error it is not called. Tensors over
     `read_only` bytes refuse to be written.
     """
@@ -13017,6 +13564,18 @@ def storage_resize_(input, nbytes):
     if nbytes.__class__ is not _Int:
         nbytes = _integer(nbytes, "storage_resize_", "nbytes")
     status = c_storage_resize_(input._h, nbytes)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def storage_fix_(input):
+    """Makes the storage keep its bytes where they are until it is freed; resizing it is an error from then on. For arrays of other
+    libraries that share the memory.
+    """
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_fix_", "input")
+    status = c_storage_fix_(input._h)
     if status:
         raise _failure(status)
     return input
@@ -14699,5 +15258,5 @@ def __invert__(self):
 _Tensor.__invert__ = __invert__
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "where", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "special_expit", "special_exp2", "special_expm1", "special_log1p", "special_erf", "special_erfc", "special_erfinv", "special_gammaln", "special_digamma", "special_psi", "special_i0", "special_sinc", "special_round", "special_logit", "special_polygamma", "special_multigammaln", "special_gammainc", "special_gammaincc", "special_xlogy", "special_xlog1py", "special_zeta", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
-_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_get", "index_set_", "index_set_scalar_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "data_ptr", "is_read_only", "untyped_storage", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "where", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_get", "index_set_", "index_set_scalar_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "data_ptr", "is_read_only", "untyped_storage", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))
