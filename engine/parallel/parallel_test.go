@@ -1,0 +1,60 @@
+package parallel
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func withThreads(t *testing.T, n int) {
+	old := Threads()
+	SetThreads(n)
+	t.Cleanup(func() { SetThreads(old) })
+}
+
+func TestForCoversEveryIndexOnce(t *testing.T) {
+	for _, threads := range []int{1, 2, 3, 7} {
+		withThreads(t, threads)
+		for _, c := range []struct{ n, grain int64 }{{0, 1}, {1, 1}, {10, 3}, {100, 1}, {101, 50}, {5, 100}, {8, 0}} {
+			seen := make([]atomic.Int32, c.n)
+			For(c.n, c.grain, func(begin, end int64) {
+				for i := begin; i < end; i++ {
+					seen[i].Add(1)
+				}
+			})
+			for i := range seen {
+				require.EqualValues(t, 1, seen[i].Load(), "index %d of %v with %d threads", i, c, threads)
+			}
+		}
+	}
+}
+
+func TestForRaisesAWorkersPanicInTheCaller(t *testing.T) {
+	withThreads(t, 4)
+	for _, bad := range []int64{0, 99} { // in the caller's piece, in another goroutine's
+		v := raised(func() {
+			For(100, 1, func(begin, end int64) {
+				if begin <= bad && bad < end {
+					panic("broken")
+				}
+			})
+		})
+		p, ok := v.(*Panic)
+		require.True(t, ok, "got %v", v)
+		assert.Equal(t, "broken", p.Value)
+		assert.Contains(t, string(p.Stack), "parallel_test.go")
+	}
+}
+
+func raised(f func()) (v any) {
+	defer func() { v = recover() }()
+	f()
+	return nil
+}
+
+func TestSetThreadsKeepsAtLeastOne(t *testing.T) {
+	withThreads(t, 0)
+	assert.Equal(t, 1, Threads())
+}
