@@ -205,6 +205,9 @@ func (s *scope) spacing(x, y *tensor.Tensor, at int) (*tensor.Tensor, error) {
 
 // Cross is the cross product of vectors of three elements along dim, the first dimension of size 3 unless given.
 func Cross(out, self, other *tensor.Tensor, dim Int) (*tensor.Tensor, error) {
+	if err := oneDevice("cross", self, other); err != nil {
+		return nil, err
+	}
 	s := &scope{op: "cross"}
 	defer s.close()
 	if self.Dim() != other.Dim() {

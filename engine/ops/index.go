@@ -416,6 +416,9 @@ func assignIndex(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) e
 
 // putAdvanced writes, or adds, value to the elements of view that tensors name.
 func putAdvanced(op string, view *tensor.Tensor, tensors []*tensor.Tensor, value *tensor.Tensor, accumulate bool) error {
+	if err := oneDevice(op, view, value); err != nil {
+		return err
+	}
 	if err := writable(op, view); err != nil {
 		return err
 	}

@@ -261,6 +261,9 @@ func fillByMask(op string, self, mask *tensor.Tensor, value dtype.Scalar) error 
 // MaskedFill writes value where mask is set, to self in place or to a copy of it.
 func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "masked_fill"
+	if err := oneDevice(op, self, mask); err != nil {
+		return nil, err
+	}
 	if err := wantBool(op, mask); err != nil {
 		return nil, err
 	}
@@ -307,6 +310,9 @@ func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 // MaskedScatter writes the elements of source, one after another, where mask is set.
 func MaskedScatter(out, self, mask, source *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "masked_scatter"
+	if err := oneDevice(op, self, mask, source); err != nil {
+		return nil, err
+	}
 	if err := wantBool(op, mask); err != nil {
 		return nil, err
 	}

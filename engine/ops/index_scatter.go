@@ -48,6 +48,9 @@ func (s *scattering) close() { releaseAll(s.held) }
 
 // newScattering checks the arguments of the scatter family, whose index has as many dimensions as self.
 func newScattering(op string, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (s *scattering, err error) {
+	if err := oneDevice(op, self, index, source); err != nil {
+		return nil, err
+	}
 	s = &scattering{op: op}
 	defer func() {
 		if err != nil {
@@ -97,6 +100,9 @@ func newScattering(op string, self *tensor.Tensor, dim int64, index, source *ten
 
 // newIndexing checks the arguments of the index_ family, whose index is a vector of positions of dimension dim.
 func newIndexing(op string, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, short bool) (s *scattering, err error) {
+	if err := oneDevice(op, self, index, source); err != nil {
+		return nil, err
+	}
 	s = &scattering{op: op}
 	defer func() {
 		if err != nil {
@@ -381,6 +387,9 @@ func IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tens
 // IndexFill writes one value to positions of a dimension.
 func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "index_fill"
+	if err := oneDevice(op, self, index); err != nil {
+		return nil, err
+	}
 	d, err := shape.WrapDim(op, dim, self.Dim())
 	if err != nil {
 		return nil, err
@@ -440,6 +449,9 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 // Put writes source to the elements that index names by their row-major numbers.
 func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
 	const op = "put"
+	if err := oneDevice(op, self, index, source); err != nil {
+		return nil, err
+	}
 	if err := wantIndex(op, index, false); err != nil {
 		return nil, err
 	}

@@ -25,6 +25,9 @@ func fitsBeside(op string, self, index *tensor.Tensor, d int) error {
 // index says which.
 func Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, _ bool) (*tensor.Tensor, error) {
 	const op = "gather"
+	if err := oneDevice(op, self, index); err != nil {
+		return nil, err
+	}
 	d, err := shape.WrapDim(op, dim, self.Dim())
 	if err != nil {
 		return nil, err
@@ -86,6 +89,9 @@ func vector(op string, index *tensor.Tensor) error {
 // IndexSelect picks positions of a dimension.
 func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "index_select"
+	if err := oneDevice(op, self, index); err != nil {
+		return nil, err
+	}
 	d, err := shape.WrapDim(op, dim, self.Dim())
 	if err != nil {
 		return nil, err
@@ -122,6 +128,9 @@ func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*te
 // Take reads elements by their row-major numbers.
 func Take(out, self, index *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "take"
+	if err := oneDevice(op, self, index); err != nil {
+		return nil, err
+	}
 	if err := wantIndex(op, index, false); err != nil {
 		return nil, err
 	}
@@ -155,6 +164,9 @@ func flattened(index *tensor.Tensor) *at {
 // TakeAlongDim gathers along a dimension with broadcasting; without a dimension from the flattened tensor.
 func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (*tensor.Tensor, error) {
 	const op = "take_along_dim"
+	if err := oneDevice(op, self, indices); err != nil {
+		return nil, err
+	}
 	if err := wantIndex(op, indices, false); err != nil {
 		return nil, err
 	}

@@ -85,6 +85,9 @@ func matrixProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64, alp
 
 // checkProduct refuses operands of different dtypes, bool, and a self that does not broadcast to sizes.
 func checkProduct(op string, self, a, b *tensor.Tensor, sizes []int64) error {
+	if err := oneDevice(op, a, b, self); err != nil {
+		return err
+	}
 	d := a.DType()
 	for _, t := range []*tensor.Tensor{self, b} {
 		if t != nil && t.DType() != d {

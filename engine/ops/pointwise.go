@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
@@ -170,6 +171,17 @@ func typeOrdered(op string, operands ...*tensor.Tensor) error {
 	for _, t := range operands {
 		if t.DType().IsComplex() {
 			return status.Typef("%s: does not support complex inputs; got %v, and complex numbers have no order", op, t.DType())
+		}
+	}
+	return nil
+}
+
+// oneDevice refuses tensors on another device than self, which have no bytes to read. CPU tensors join any device; absent ones,
+// which are nil, do not count.
+func oneDevice(op string, self *tensor.Tensor, others ...*tensor.Tensor) error {
+	for _, t := range others {
+		if t != nil && t.Device() != self.Device() && t.Device().Type != device.CPU {
+			return status.Runtimef("%s: expected all tensors to be on the same device, but found at least two devices, %v and %v", op, self.Device(), t.Device())
 		}
 	}
 	return nil

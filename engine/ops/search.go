@@ -50,6 +50,9 @@ func Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right bool) (*ten
 }
 
 func search(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, sorter *tensor.Tensor) (*tensor.Tensor, error) {
+	if err := oneDevice(op, self, sorted, sorter); err != nil {
+		return nil, err
+	}
 	d := dtype.Int64
 	if outInt32 {
 		d = dtype.Int32
