@@ -366,17 +366,17 @@ var calls = [...]func(frame) error{
 		r0, err := ops.Hypot(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // hypot
-	func(f frame) error { r0, err := ops.IndexGet(f.tensor(0), f.index(1)); return f.setTensors(err, r0) }, // index.get
+	func(f frame) error { r0, err := ops.IndexGet(f.tensor(0), f.index(1)); return f.setTensors(err, r0) }, // index_get
 	func(f frame) error {
 		err := ops.IndexSet(f.tensor(0), f.index(1), f.tensor(2))
 		f.refresh(0)
 		return err
-	}, // index.set_
+	}, // index_set_
 	func(f frame) error {
 		err := ops.IndexSetScalar(f.tensor(0), f.index(1), f.scalar(2))
 		f.refresh(0)
 		return err
-	}, // index.set_scalar_
+	}, // index_set_scalar_
 	func(f frame) error {
 		r0, err := ops.IndexPut(f.out(0), f.tensor(0), f.tensors(1), f.tensor(2), f.bool(3))
 		return f.setTensors(err, r0)
@@ -456,6 +456,105 @@ var calls = [...]func(frame) error{
 		r0, err := ops.IndexReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
 		return f.setTensors(err, r0)
 	}, // index_reduce
+	func(f frame) error {
+		r0, err := ops.Cat(f.out(0), f.tensors(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // cat
+	func(f frame) error {
+		r0, err := ops.Cat(f.out(0), f.tensors(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // concat
+	func(f frame) error {
+		r0, err := ops.Cat(f.out(0), f.tensors(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // concatenate
+	func(f frame) error {
+		r0, err := ops.Stack(f.out(0), f.tensors(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // stack
+	func(f frame) error { r0, err := ops.Hstack(f.out(0), f.tensors(0)); return f.setTensors(err, r0) },      // hstack
+	func(f frame) error { r0, err := ops.Vstack(f.out(0), f.tensors(0)); return f.setTensors(err, r0) },      // vstack
+	func(f frame) error { r0, err := ops.Vstack(f.out(0), f.tensors(0)); return f.setTensors(err, r0) },      // row_stack
+	func(f frame) error { r0, err := ops.Dstack(f.out(0), f.tensors(0)); return f.setTensors(err, r0) },      // dstack
+	func(f frame) error { r0, err := ops.ColumnStack(f.out(0), f.tensors(0)); return f.setTensors(err, r0) }, // column_stack
+	func(f frame) error { r0, err := ops.Atleast1d(f.tensor(0)); return f.setTensors(err, r0) },              // atleast_1d
+	func(f frame) error { r, err := ops.Atleast1dSequence(f.tensors(0)); return f.setList(err, r) },          // atleast_1d.sequence
+	func(f frame) error { r0, err := ops.Atleast2d(f.tensor(0)); return f.setTensors(err, r0) },              // atleast_2d
+	func(f frame) error { r, err := ops.Atleast2dSequence(f.tensors(0)); return f.setList(err, r) },          // atleast_2d.sequence
+	func(f frame) error { r0, err := ops.Atleast3d(f.tensor(0)); return f.setTensors(err, r0) },              // atleast_3d
+	func(f frame) error { r, err := ops.Atleast3dSequence(f.tensors(0)); return f.setList(err, r) },          // atleast_3d.sequence
+	func(f frame) error { r, err := ops.BroadcastTensors(f.tensors(0)); return f.setList(err, r) },           // broadcast_tensors
+	func(f frame) error { r, err := ops.Meshgrid(f.tensors(0), f.strOptional(1)); return f.setList(err, r) }, // meshgrid
+	func(f frame) error { r0, err := ops.CartesianProd(f.tensors(0)); return f.setTensors(err, r0) },         // cartesian_prod
+	func(f frame) error {
+		r0, err := ops.Combinations(f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // combinations
+	func(f frame) error { r0, err := ops.BlockDiag(f.tensors(0)); return f.setTensors(err, r0) },        // block_diag
+	func(f frame) error { r0, err := ops.Repeat(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) }, // repeat
+	func(f frame) error { r0, err := ops.Tile(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) },   // tile
+	func(f frame) error {
+		r0, err := ops.RepeatInterleave(f.tensor(0), f.intOptional(1))
+		return f.setTensors(err, r0)
+	}, // repeat_interleave
+	func(f frame) error {
+		r0, err := ops.RepeatInterleaveSelf(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3))
+		return f.setTensors(err, r0)
+	}, // repeat_interleave.int
+	func(f frame) error {
+		r0, err := ops.RepeatInterleaveTensor(f.tensor(0), f.tensor(1), f.intOptional(2), f.intOptional(3))
+		return f.setTensors(err, r0)
+	}, // repeat_interleave.tensor
+	func(f frame) error {
+		r0, err := ops.Roll(f.tensor(0), f.ints(1), f.ints(2))
+		return f.setTensors(err, r0)
+	}, // roll
+	func(f frame) error { r0, err := ops.Flip(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) }, // flip
+	func(f frame) error { r0, err := ops.Fliplr(f.tensor(0)); return f.setTensors(err, r0) },          // fliplr
+	func(f frame) error { r0, err := ops.Flipud(f.tensor(0)); return f.setTensors(err, r0) },          // flipud
+	func(f frame) error {
+		r0, err := ops.Rot90(f.tensor(0), f.int(1), f.ints(2))
+		return f.setTensors(err, r0)
+	}, // rot90
+	func(f frame) error {
+		r0, err := ops.Tril(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // tril
+	func(f frame) error {
+		r0, err := ops.Triu(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // triu
+	func(f frame) error {
+		r0, err := ops.Diag(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // diag
+	func(f frame) error {
+		r0, err := ops.DiagEmbed(f.tensor(0), f.int(1), f.int(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // diag_embed
+	func(f frame) error { r0, err := ops.Diagflat(f.tensor(0), f.int(1)); return f.setTensors(err, r0) }, // diagflat
+	func(f frame) error {
+		r0, err := ops.DiagonalScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.int(4))
+		return f.setTensors(err, r0)
+	}, // diagonal_scatter
+	func(f frame) error {
+		r0, err := ops.SelectScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // select_scatter
+	func(f frame) error {
+		r0, err := ops.SliceScatter(f.tensor(0), f.tensor(1), f.int(2), f.intOptional(3), f.intOptional(4), f.int(5))
+		return f.setTensors(err, r0)
+	}, // slice_scatter
+	func(f frame) error {
+		r0, err := ops.AsStridedScatter(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.intOptional(4))
+		return f.setTensors(err, r0)
+	}, // as_strided_scatter
+	func(f frame) error { r, err := ops.UnravelIndex(f.tensor(0), f.ints(1)); return f.setList(err, r) },   // unravel_index
+	func(f frame) error { r0, err := ops.SumToSize(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) }, // sum_to_size
+	func(f frame) error {
+		r0, err := ops.ConstantPadNd(f.tensor(0), f.ints(1), f.scalar(2))
+		return f.setTensors(err, r0)
+	}, // constant_pad_nd
 	func(f frame) error {
 		r0, err := ops.LogicalAnd(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
@@ -584,6 +683,10 @@ var calls = [...]func(frame) error{
 		return f.setTensors(err, r0)
 	}, // randint
 	func(f frame) error {
+		r0, err := ops.RandintHigh(f.out(0), f.int(0), f.ints(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // randint.high
+	func(f frame) error {
 		r0, err := ops.Randperm(f.out(0), f.int(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // randperm
@@ -599,6 +702,10 @@ var calls = [...]func(frame) error{
 		r0, err := ops.RandintLike(f.tensor(0), f.int(1), f.int(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6), f.format(7))
 		return f.setTensors(err, r0)
 	}, // randint_like
+	func(f frame) error {
+		r0, err := ops.RandintLikeHigh(f.tensor(0), f.int(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5), f.format(6))
+		return f.setTensors(err, r0)
+	}, // randint_like.high
 	func(f frame) error {
 		r0, err := ops.NormalTensors(f.out(0), f.operand(0), f.operand(1), f.generatorOptional(2))
 		return f.setTensors(err, r0)
@@ -857,6 +964,85 @@ var calls = [...]func(frame) error{
 		r0, err := ops.Where(f.out(0), f.tensor(0), f.operand(1), f.operand(2))
 		return f.setTensors(err, r0)
 	}, // where
+	func(f frame) error {
+		r0, err := ops.Cumsum(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // cumsum
+	func(f frame) error {
+		r0, err := ops.Cumprod(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // cumprod
+	func(f frame) error {
+		r0, r1, err := ops.Cummax(f.out(0), f.out(1), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0, r1)
+	}, // cummax
+	func(f frame) error {
+		r0, r1, err := ops.Cummin(f.out(0), f.out(1), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0, r1)
+	}, // cummin
+	func(f frame) error {
+		r0, err := ops.Logcumsumexp(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // logcumsumexp
+	func(f frame) error {
+		r0, err := ops.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // logsumexp
+	func(f frame) error {
+		r0, err := ops.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // softmax
+	func(f frame) error {
+		r0, err := ops.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // log_softmax
+	func(f frame) error {
+		r0, r1, err := ops.Sort(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	}, // sort
+	func(f frame) error {
+		r0, r1, err := ops.SortStable(f.out(0), f.out(1), f.tensor(0), f.boolOptional(1), f.int(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	}, // sort.stable
+	func(f frame) error {
+		r0, err := ops.Argsort(f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // argsort
+	func(f frame) error {
+		r0, err := ops.ArgsortStable(f.tensor(0), f.bool(1), f.int(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // argsort.stable
+	func(f frame) error { r0, err := ops.Msort(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // msort
+	func(f frame) error {
+		r0, r1, err := ops.Topk(f.out(0), f.out(1), f.tensor(0), f.int(1), f.int(2), f.bool(3), f.bool(4))
+		return f.setTensors(err, r0, r1)
+	}, // topk
+	func(f frame) error { r0, err := ops.Median(f.tensor(0)); return f.setTensors(err, r0) }, // median
+	func(f frame) error {
+		r0, r1, err := ops.MedianDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	}, // median.dim
+	func(f frame) error { r0, err := ops.Nanmedian(f.tensor(0)); return f.setTensors(err, r0) }, // nanmedian
+	func(f frame) error {
+		r0, r1, err := ops.NanmedianDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	}, // nanmedian.dim
+	func(f frame) error {
+		r0, r1, err := ops.Kthvalue(f.out(0), f.out(1), f.tensor(0), f.int(1), f.int(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	}, // kthvalue
+	func(f frame) error {
+		r0, r1, err := ops.Mode(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	}, // mode
+	func(f frame) error {
+		r0, err := ops.Searchsorted(f.out(0), f.tensor(0), f.operand(1), f.bool(2), f.bool(3), f.strOptional(4), f.tensorOptional(5))
+		return f.setTensors(err, r0)
+	}, // searchsorted
+	func(f frame) error {
+		r0, err := ops.Bucketize(f.out(0), f.operand(0), f.tensor(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // bucketize
 	func(f frame) error { r0, err := ops.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // erf
 	func(f frame) error { r0, err := ops.Erfc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // erfc
 	func(f frame) error { r0, err := ops.Erfinv(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // erfinv

@@ -533,12 +533,12 @@ TENSOR_API tensor_status tensor_hypot_out(const tensor_t *self, const tensor_t *
 }
 
 TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_index *index, int64_t index_len, tensor_t **out) {
-  LT_RESULT(out, "index.get", "out");
+  LT_RESULT(out, "index_get", "out");
   lt_value a[2];
   lt_frame frame = {.op = 138, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index.get", "self");
-  LT_INDEX(index, index_len, "index.get", "index"); a[1].list.data = index, a[1].list.length = index_len;
-  tensor_status status = lt_invoke(&frame, "index.get");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "index_get", "self");
+  LT_INDEX(index, index_len, "index_get", "index"); a[1].list.data = index, a[1].list.length = index_len;
+  tensor_status status = lt_invoke(&frame, "index_get");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -548,20 +548,20 @@ TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_ind
 TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *index, int64_t index_len, const tensor_t *value) {
   lt_value a[3];
   lt_frame frame = {.op = 139, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index.set_", "self");
-  LT_INDEX(index, index_len, "index.set_", "index"); a[1].list.data = index, a[1].list.length = index_len;
-  LT_REQUIRED(a[2], value, LT_TENSOR, "index.set_", "value");
-  tensor_status status = lt_invoke(&frame, "index.set_");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "index_set_", "self");
+  LT_INDEX(index, index_len, "index_set_", "index"); a[1].list.data = index, a[1].list.length = index_len;
+  LT_REQUIRED(a[2], value, LT_TENSOR, "index_set_", "value");
+  tensor_status status = lt_invoke(&frame, "index_set_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_index *index, int64_t index_len, tensor_scalar value) {
   lt_value a[3];
   lt_frame frame = {.op = 140, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index.set_scalar_", "self");
-  LT_INDEX(index, index_len, "index.set_scalar_", "index"); a[1].list.data = index, a[1].list.length = index_len;
-  LT_SCALAR(value, LT_MUST, "index.set_scalar_", "value"); a[2].scalar = value;
-  tensor_status status = lt_invoke(&frame, "index.set_scalar_");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "index_set_scalar_", "self");
+  LT_INDEX(index, index_len, "index_set_scalar_", "index"); a[1].list.data = index, a[1].list.length = index_len;
+  LT_SCALAR(value, LT_MUST, "index_set_scalar_", "value"); a[2].scalar = value;
+  tensor_status status = lt_invoke(&frame, "index_set_scalar_");
   return status;
 }
 
@@ -1276,10 +1276,695 @@ TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t d
   return status;
 }
 
+TENSOR_API tensor_status tensor_cat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
+  LT_RESULT(out, "cat", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 163, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "cat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  a[1].i = dim;
+  tensor_status status = lt_invoke(&frame, "cat");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cat_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 163, .mode = LT_OUT, .args = a};
+  LT_LIST(tensors, tensors_len, false, "cat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  a[1].i = dim;
+  LT_OUTPUT(frame.out[0], out, "cat", "out");
+  tensor_status status = lt_invoke(&frame, "cat");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_concat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
+  LT_RESULT(out, "concat", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 164, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "concat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  a[1].i = dim;
+  tensor_status status = lt_invoke(&frame, "concat");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_concat_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 164, .mode = LT_OUT, .args = a};
+  LT_LIST(tensors, tensors_len, false, "concat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  a[1].i = dim;
+  LT_OUTPUT(frame.out[0], out, "concat", "out");
+  tensor_status status = lt_invoke(&frame, "concat");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_concatenate(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
+  LT_RESULT(out, "concatenate", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 165, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "concatenate", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  a[1].i = dim;
+  tensor_status status = lt_invoke(&frame, "concatenate");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_concatenate_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 165, .mode = LT_OUT, .args = a};
+  LT_LIST(tensors, tensors_len, false, "concatenate", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  a[1].i = dim;
+  LT_OUTPUT(frame.out[0], out, "concatenate", "out");
+  tensor_status status = lt_invoke(&frame, "concatenate");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_stack(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
+  LT_RESULT(out, "stack", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 166, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  a[1].i = dim;
+  tensor_status status = lt_invoke(&frame, "stack");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_stack_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 166, .mode = LT_OUT, .args = a};
+  LT_LIST(tensors, tensors_len, false, "stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  a[1].i = dim;
+  LT_OUTPUT(frame.out[0], out, "stack", "out");
+  tensor_status status = lt_invoke(&frame, "stack");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_hstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
+  LT_RESULT(out, "hstack", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 167, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "hstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  tensor_status status = lt_invoke(&frame, "hstack");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_hstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 167, .mode = LT_OUT, .args = a};
+  LT_LIST(tensors, tensors_len, false, "hstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  LT_OUTPUT(frame.out[0], out, "hstack", "out");
+  tensor_status status = lt_invoke(&frame, "hstack");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_vstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
+  LT_RESULT(out, "vstack", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 168, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "vstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  tensor_status status = lt_invoke(&frame, "vstack");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_vstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 168, .mode = LT_OUT, .args = a};
+  LT_LIST(tensors, tensors_len, false, "vstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  LT_OUTPUT(frame.out[0], out, "vstack", "out");
+  tensor_status status = lt_invoke(&frame, "vstack");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_row_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
+  LT_RESULT(out, "row_stack", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 169, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "row_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  tensor_status status = lt_invoke(&frame, "row_stack");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_row_stack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 169, .mode = LT_OUT, .args = a};
+  LT_LIST(tensors, tensors_len, false, "row_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  LT_OUTPUT(frame.out[0], out, "row_stack", "out");
+  tensor_status status = lt_invoke(&frame, "row_stack");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_dstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
+  LT_RESULT(out, "dstack", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 170, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "dstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  tensor_status status = lt_invoke(&frame, "dstack");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_dstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 170, .mode = LT_OUT, .args = a};
+  LT_LIST(tensors, tensors_len, false, "dstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  LT_OUTPUT(frame.out[0], out, "dstack", "out");
+  tensor_status status = lt_invoke(&frame, "dstack");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_column_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
+  LT_RESULT(out, "column_stack", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 171, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "column_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  tensor_status status = lt_invoke(&frame, "column_stack");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_column_stack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
+  lt_value a[1];
+  lt_frame frame = {.op = 171, .mode = LT_OUT, .args = a};
+  LT_LIST(tensors, tensors_len, false, "column_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  LT_OUTPUT(frame.out[0], out, "column_stack", "out");
+  tensor_status status = lt_invoke(&frame, "column_stack");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_atleast_1d(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "atleast_1d", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 172, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "atleast_1d", "self");
+  tensor_status status = lt_invoke(&frame, "atleast_1d");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_atleast_1d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
+  LT_RESULT(out, "atleast_1d.sequence", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 173, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "atleast_1d.sequence", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  tensor_status status = lt_invoke(&frame, "atleast_1d.sequence");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_atleast_2d(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "atleast_2d", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 174, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "atleast_2d", "self");
+  tensor_status status = lt_invoke(&frame, "atleast_2d");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_atleast_2d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
+  LT_RESULT(out, "atleast_2d.sequence", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 175, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "atleast_2d.sequence", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  tensor_status status = lt_invoke(&frame, "atleast_2d.sequence");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_atleast_3d(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "atleast_3d", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 176, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "atleast_3d", "self");
+  tensor_status status = lt_invoke(&frame, "atleast_3d");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_atleast_3d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
+  LT_RESULT(out, "atleast_3d.sequence", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 177, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "atleast_3d.sequence", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  tensor_status status = lt_invoke(&frame, "atleast_3d.sequence");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_broadcast_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
+  LT_RESULT(out, "broadcast_tensors", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 178, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "broadcast_tensors", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  tensor_status status = lt_invoke(&frame, "broadcast_tensors");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_meshgrid(const tensor_t *const *tensors, int64_t tensors_len, const char *indexing, tensor_t ***out, int64_t *out_len) {
+  LT_RESULT(out, "meshgrid", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 179, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "meshgrid", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  a[1].text = indexing;
+  tensor_status status = lt_invoke(&frame, "meshgrid");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cartesian_prod(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
+  LT_RESULT(out, "cartesian_prod", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 180, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "cartesian_prod", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  tensor_status status = lt_invoke(&frame, "cartesian_prod");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_combinations(const tensor_t *self, int64_t r, bool with_replacement, tensor_t **out) {
+  LT_RESULT(out, "combinations", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 181, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "combinations", "self");
+  a[1].i = r;
+  a[2].i = with_replacement;
+  tensor_status status = lt_invoke(&frame, "combinations");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_block_diag(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
+  LT_RESULT(out, "block_diag", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 182, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "block_diag", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  tensor_status status = lt_invoke(&frame, "block_diag");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_repeat(const tensor_t *self, const int64_t *repeats, int64_t repeats_len, tensor_t **out) {
+  LT_RESULT(out, "repeat", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 183, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "repeat", "self");
+  LT_SPAN(repeats, repeats_len, "repeat", "repeats"); a[1].list.data = repeats, a[1].list.length = repeats_len;
+  tensor_status status = lt_invoke(&frame, "repeat");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_tile(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
+  LT_RESULT(out, "tile", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 184, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "tile", "self");
+  LT_SPAN(dims, dims_len, "tile", "dims"); a[1].list.data = dims, a[1].list.length = dims_len;
+  tensor_status status = lt_invoke(&frame, "tile");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64_t output_size, tensor_t **out) {
+  LT_RESULT(out, "repeat_interleave", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 185, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], repeats, LT_TENSOR, "repeat_interleave", "repeats");
+  a[1].i = output_size;
+  tensor_status status = lt_invoke(&frame, "repeat_interleave");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_repeat_interleave_int(const tensor_t *self, int64_t repeats, int64_t dim, int64_t output_size, tensor_t **out) {
+  LT_RESULT(out, "repeat_interleave.int", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 186, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "repeat_interleave.int", "self");
+  a[1].i = repeats;
+  a[2].i = dim;
+  a[3].i = output_size;
+  tensor_status status = lt_invoke(&frame, "repeat_interleave.int");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, const tensor_t *repeats, int64_t dim, int64_t output_size, tensor_t **out) {
+  LT_RESULT(out, "repeat_interleave.tensor", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 187, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "repeat_interleave.tensor", "self");
+  LT_REQUIRED(a[1], repeats, LT_TENSOR, "repeat_interleave.tensor", "repeats");
+  a[2].i = dim;
+  a[3].i = output_size;
+  tensor_status status = lt_invoke(&frame, "repeat_interleave.tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_roll(const tensor_t *self, const int64_t *shifts, int64_t shifts_len, const int64_t *dims, int64_t dims_len, tensor_t **out) {
+  LT_RESULT(out, "roll", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 188, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "roll", "self");
+  LT_SPAN(shifts, shifts_len, "roll", "shifts"); a[1].list.data = shifts, a[1].list.length = shifts_len;
+  LT_SPAN(dims, dims_len, "roll", "dims"); a[2].list.data = dims, a[2].list.length = dims_len;
+  tensor_status status = lt_invoke(&frame, "roll");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_flip(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
+  LT_RESULT(out, "flip", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 189, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "flip", "self");
+  LT_SPAN(dims, dims_len, "flip", "dims"); a[1].list.data = dims, a[1].list.length = dims_len;
+  tensor_status status = lt_invoke(&frame, "flip");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fliplr(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "fliplr", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 190, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fliplr", "self");
+  tensor_status status = lt_invoke(&frame, "fliplr");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_flipud(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "flipud", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 191, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "flipud", "self");
+  tensor_status status = lt_invoke(&frame, "flipud");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rot90(const tensor_t *self, int64_t k, const int64_t *dims, int64_t dims_len, tensor_t **out) {
+  LT_RESULT(out, "rot90", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 192, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "rot90", "self");
+  a[1].i = k;
+  LT_SPAN(dims, dims_len, "rot90", "dims"); a[2].list.data = dims, a[2].list.length = dims_len;
+  tensor_status status = lt_invoke(&frame, "rot90");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_tril(const tensor_t *self, int64_t diagonal, tensor_t **out) {
+  LT_RESULT(out, "tril", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 193, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "tril", "self");
+  a[1].i = diagonal;
+  tensor_status status = lt_invoke(&frame, "tril");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_tril_(tensor_t *self, int64_t diagonal) {
+  lt_value a[2];
+  lt_frame frame = {.op = 193, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "tril", "self");
+  a[1].i = diagonal;
+  tensor_status status = lt_invoke(&frame, "tril");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_tril_out(const tensor_t *self, int64_t diagonal, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 193, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "tril", "self");
+  a[1].i = diagonal;
+  LT_OUTPUT(frame.out[0], out, "tril", "out");
+  tensor_status status = lt_invoke(&frame, "tril");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_triu(const tensor_t *self, int64_t diagonal, tensor_t **out) {
+  LT_RESULT(out, "triu", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 194, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "triu", "self");
+  a[1].i = diagonal;
+  tensor_status status = lt_invoke(&frame, "triu");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_triu_(tensor_t *self, int64_t diagonal) {
+  lt_value a[2];
+  lt_frame frame = {.op = 194, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "triu", "self");
+  a[1].i = diagonal;
+  tensor_status status = lt_invoke(&frame, "triu");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_triu_out(const tensor_t *self, int64_t diagonal, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 194, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "triu", "self");
+  a[1].i = diagonal;
+  LT_OUTPUT(frame.out[0], out, "triu", "out");
+  tensor_status status = lt_invoke(&frame, "triu");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_diag(const tensor_t *self, int64_t diagonal, tensor_t **out) {
+  LT_RESULT(out, "diag", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 195, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "diag", "self");
+  a[1].i = diagonal;
+  tensor_status status = lt_invoke(&frame, "diag");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_diag_out(const tensor_t *self, int64_t diagonal, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 195, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "diag", "self");
+  a[1].i = diagonal;
+  LT_OUTPUT(frame.out[0], out, "diag", "out");
+  tensor_status status = lt_invoke(&frame, "diag");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_diag_embed(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
+  LT_RESULT(out, "diag_embed", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 196, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "diag_embed", "self");
+  a[1].i = offset;
+  a[2].i = dim1;
+  a[3].i = dim2;
+  tensor_status status = lt_invoke(&frame, "diag_embed");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_diagflat(const tensor_t *self, int64_t offset, tensor_t **out) {
+  LT_RESULT(out, "diagflat", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 197, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "diagflat", "self");
+  a[1].i = offset;
+  tensor_status status = lt_invoke(&frame, "diagflat");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_diagonal_scatter(const tensor_t *self, const tensor_t *src, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
+  LT_RESULT(out, "diagonal_scatter", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 198, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "diagonal_scatter", "self");
+  LT_REQUIRED(a[1], src, LT_TENSOR, "diagonal_scatter", "src");
+  a[2].i = offset;
+  a[3].i = dim1;
+  a[4].i = dim2;
+  tensor_status status = lt_invoke(&frame, "diagonal_scatter");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t index, tensor_t **out) {
+  LT_RESULT(out, "select_scatter", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 199, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "select_scatter", "self");
+  LT_REQUIRED(a[1], src, LT_TENSOR, "select_scatter", "src");
+  a[2].i = dim;
+  a[3].i = index;
+  tensor_status status = lt_invoke(&frame, "select_scatter");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out) {
+  LT_RESULT(out, "slice_scatter", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 200, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "slice_scatter", "self");
+  LT_REQUIRED(a[1], src, LT_TENSOR, "slice_scatter", "src");
+  a[2].i = dim;
+  a[3].i = start;
+  a[4].i = end;
+  a[5].i = step;
+  tensor_status status = lt_invoke(&frame, "slice_scatter");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const tensor_t *src, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out) {
+  LT_RESULT(out, "as_strided_scatter", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "as_strided_scatter", "self");
+  LT_REQUIRED(a[1], src, LT_TENSOR, "as_strided_scatter", "src");
+  LT_SPAN(size, size_len, "as_strided_scatter", "size"); a[2].list.data = size, a[2].list.length = size_len;
+  LT_SPAN(stride, stride_len, "as_strided_scatter", "stride"); a[3].list.data = stride, a[3].list.length = stride_len;
+  a[4].i = storage_offset;
+  tensor_status status = lt_invoke(&frame, "as_strided_scatter");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int64_t *shape, int64_t shape_len, tensor_t ***out, int64_t *out_len) {
+  LT_RESULT(out, "unravel_index", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 202, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], indices, LT_TENSOR, "unravel_index", "indices");
+  LT_SPAN(shape, shape_len, "unravel_index", "shape"); a[1].list.data = shape, a[1].list.length = shape_len;
+  tensor_status status = lt_invoke(&frame, "unravel_index");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
+  LT_RESULT(out, "sum_to_size", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 203, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sum_to_size", "self");
+  LT_SPAN(size, size_len, "sum_to_size", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  tensor_status status = lt_invoke(&frame, "sum_to_size");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int64_t *pad, int64_t pad_len, tensor_scalar value, tensor_t **out) {
+  LT_RESULT(out, "constant_pad_nd", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 204, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "constant_pad_nd", "self");
+  LT_SPAN(pad, pad_len, "constant_pad_nd", "pad"); a[1].list.data = pad, a[1].list.length = pad_len;
+  LT_SCALAR(value, LT_MUST, "constant_pad_nd", "value"); a[2].scalar = value;
+  tensor_status status = lt_invoke(&frame, "constant_pad_nd");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_logical_and(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logical_and", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 163, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_and", "other");
   tensor_status status = lt_invoke(&frame, "logical_and");
@@ -1291,7 +1976,7 @@ TENSOR_API tensor_status tensor_logical_and(const tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_logical_and_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 163, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 205, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_and", "other");
   tensor_status status = lt_invoke(&frame, "logical_and");
@@ -1300,7 +1985,7 @@ TENSOR_API tensor_status tensor_logical_and_(tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_logical_and_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 163, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 205, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_and", "other");
   LT_OUTPUT(frame.out[0], out, "logical_and", "out");
@@ -1311,7 +1996,7 @@ TENSOR_API tensor_status tensor_logical_and_out(const tensor_t *self, const tens
 TENSOR_API tensor_status tensor_logical_or(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logical_or", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 164, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_or", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_or", "other");
   tensor_status status = lt_invoke(&frame, "logical_or");
@@ -1323,7 +2008,7 @@ TENSOR_API tensor_status tensor_logical_or(const tensor_t *self, const tensor_t 
 
 TENSOR_API tensor_status tensor_logical_or_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 164, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_or", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_or", "other");
   tensor_status status = lt_invoke(&frame, "logical_or");
@@ -1332,7 +2017,7 @@ TENSOR_API tensor_status tensor_logical_or_(tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_logical_or_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 164, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_or", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_or", "other");
   LT_OUTPUT(frame.out[0], out, "logical_or", "out");
@@ -1343,7 +2028,7 @@ TENSOR_API tensor_status tensor_logical_or_out(const tensor_t *self, const tenso
 TENSOR_API tensor_status tensor_logical_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logical_xor", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 165, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 207, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_xor", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_xor", "other");
   tensor_status status = lt_invoke(&frame, "logical_xor");
@@ -1355,7 +2040,7 @@ TENSOR_API tensor_status tensor_logical_xor(const tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_logical_xor_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 165, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 207, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_xor", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_xor", "other");
   tensor_status status = lt_invoke(&frame, "logical_xor");
@@ -1364,7 +2049,7 @@ TENSOR_API tensor_status tensor_logical_xor_(tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_logical_xor_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 165, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 207, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_xor", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_xor", "other");
   LT_OUTPUT(frame.out[0], out, "logical_xor", "out");
@@ -1375,7 +2060,7 @@ TENSOR_API tensor_status tensor_logical_xor_out(const tensor_t *self, const tens
 TENSOR_API tensor_status tensor_logical_not(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "logical_not", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 166, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 208, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_not", "self");
   tensor_status status = lt_invoke(&frame, "logical_not");
   if (status == TENSOR_OK) {
@@ -1386,7 +2071,7 @@ TENSOR_API tensor_status tensor_logical_not(const tensor_t *self, tensor_t **out
 
 TENSOR_API tensor_status tensor_logical_not_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 166, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 208, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_not", "self");
   tensor_status status = lt_invoke(&frame, "logical_not");
   return status;
@@ -1394,7 +2079,7 @@ TENSOR_API tensor_status tensor_logical_not_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_logical_not_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 166, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 208, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_not", "self");
   LT_OUTPUT(frame.out[0], out, "logical_not", "out");
   tensor_status status = lt_invoke(&frame, "logical_not");
@@ -1404,7 +2089,7 @@ TENSOR_API tensor_status tensor_logical_not_out(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_bitwise_and(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_and", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 167, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_and", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_and");
@@ -1417,7 +2102,7 @@ TENSOR_API tensor_status tensor_bitwise_and(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_bitwise_and_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "bitwise_and", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 167, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_and", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1430,7 +2115,7 @@ TENSOR_API tensor_status tensor_bitwise_and_scalar(const tensor_t *self, tensor_
 
 TENSOR_API tensor_status tensor_bitwise_and_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 167, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_and", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_and");
@@ -1439,7 +2124,7 @@ TENSOR_API tensor_status tensor_bitwise_and_(tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_bitwise_and_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 167, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_and", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1449,7 +2134,7 @@ TENSOR_API tensor_status tensor_bitwise_and_scalar_(tensor_t *self, tensor_scala
 
 TENSOR_API tensor_status tensor_bitwise_and_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 167, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_and", "other");
   LT_OUTPUT(frame.out[0], out, "bitwise_and", "out");
@@ -1459,7 +2144,7 @@ TENSOR_API tensor_status tensor_bitwise_and_out(const tensor_t *self, const tens
 
 TENSOR_API tensor_status tensor_bitwise_and_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 167, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_and", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1471,7 +2156,7 @@ TENSOR_API tensor_status tensor_bitwise_and_scalar_out(const tensor_t *self, ten
 TENSOR_API tensor_status tensor_bitwise_or(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_or", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 168, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_or", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_or");
@@ -1484,7 +2169,7 @@ TENSOR_API tensor_status tensor_bitwise_or(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_bitwise_or_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "bitwise_or", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 168, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_or", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1497,7 +2182,7 @@ TENSOR_API tensor_status tensor_bitwise_or_scalar(const tensor_t *self, tensor_s
 
 TENSOR_API tensor_status tensor_bitwise_or_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 168, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_or", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_or");
@@ -1506,7 +2191,7 @@ TENSOR_API tensor_status tensor_bitwise_or_(tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_bitwise_or_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 168, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_or", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1516,7 +2201,7 @@ TENSOR_API tensor_status tensor_bitwise_or_scalar_(tensor_t *self, tensor_scalar
 
 TENSOR_API tensor_status tensor_bitwise_or_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 168, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_or", "other");
   LT_OUTPUT(frame.out[0], out, "bitwise_or", "out");
@@ -1526,7 +2211,7 @@ TENSOR_API tensor_status tensor_bitwise_or_out(const tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_bitwise_or_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 168, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_or", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1538,7 +2223,7 @@ TENSOR_API tensor_status tensor_bitwise_or_scalar_out(const tensor_t *self, tens
 TENSOR_API tensor_status tensor_bitwise_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_xor", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 169, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_xor", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_xor");
@@ -1551,7 +2236,7 @@ TENSOR_API tensor_status tensor_bitwise_xor(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_bitwise_xor_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "bitwise_xor", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 169, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_xor", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1564,7 +2249,7 @@ TENSOR_API tensor_status tensor_bitwise_xor_scalar(const tensor_t *self, tensor_
 
 TENSOR_API tensor_status tensor_bitwise_xor_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 169, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_xor", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_xor");
@@ -1573,7 +2258,7 @@ TENSOR_API tensor_status tensor_bitwise_xor_(tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_bitwise_xor_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 169, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_xor", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1583,7 +2268,7 @@ TENSOR_API tensor_status tensor_bitwise_xor_scalar_(tensor_t *self, tensor_scala
 
 TENSOR_API tensor_status tensor_bitwise_xor_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 169, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_xor", "other");
   LT_OUTPUT(frame.out[0], out, "bitwise_xor", "out");
@@ -1593,7 +2278,7 @@ TENSOR_API tensor_status tensor_bitwise_xor_out(const tensor_t *self, const tens
 
 TENSOR_API tensor_status tensor_bitwise_xor_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 169, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_xor", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1605,7 +2290,7 @@ TENSOR_API tensor_status tensor_bitwise_xor_scalar_out(const tensor_t *self, ten
 TENSOR_API tensor_status tensor_bitwise_not(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "bitwise_not", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 170, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_not", "self");
   tensor_status status = lt_invoke(&frame, "bitwise_not");
   if (status == TENSOR_OK) {
@@ -1616,7 +2301,7 @@ TENSOR_API tensor_status tensor_bitwise_not(const tensor_t *self, tensor_t **out
 
 TENSOR_API tensor_status tensor_bitwise_not_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 170, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_not", "self");
   tensor_status status = lt_invoke(&frame, "bitwise_not");
   return status;
@@ -1624,7 +2309,7 @@ TENSOR_API tensor_status tensor_bitwise_not_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_bitwise_not_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 170, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_not", "self");
   LT_OUTPUT(frame.out[0], out, "bitwise_not", "out");
   tensor_status status = lt_invoke(&frame, "bitwise_not");
@@ -1634,7 +2319,7 @@ TENSOR_API tensor_status tensor_bitwise_not_out(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_bitwise_left_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_left_shift", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 171, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_left_shift", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
@@ -1647,7 +2332,7 @@ TENSOR_API tensor_status tensor_bitwise_left_shift(const tensor_t *self, const t
 TENSOR_API tensor_status tensor_bitwise_left_shift_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "bitwise_left_shift", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 171, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_left_shift", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1660,7 +2345,7 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_scalar(const tensor_t *self, 
 
 TENSOR_API tensor_status tensor_bitwise_left_shift_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 171, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_left_shift", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
@@ -1669,7 +2354,7 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_(tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 171, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_left_shift", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1679,7 +2364,7 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_(tensor_t *self, tenso
 
 TENSOR_API tensor_status tensor_bitwise_left_shift_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 171, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_left_shift", "other");
   LT_OUTPUT(frame.out[0], out, "bitwise_left_shift", "out");
@@ -1689,7 +2374,7 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_out(const tensor_t *self, con
 
 TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 171, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_left_shift", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1701,7 +2386,7 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_out(const tensor_t *se
 TENSOR_API tensor_status tensor_bitwise_right_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_right_shift", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 172, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_right_shift", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
@@ -1714,7 +2399,7 @@ TENSOR_API tensor_status tensor_bitwise_right_shift(const tensor_t *self, const 
 TENSOR_API tensor_status tensor_bitwise_right_shift_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "bitwise_right_shift", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 172, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_right_shift", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1727,7 +2412,7 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_scalar(const tensor_t *self,
 
 TENSOR_API tensor_status tensor_bitwise_right_shift_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 172, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_right_shift", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
@@ -1736,7 +2421,7 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_(tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 172, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_right_shift", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1746,7 +2431,7 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_(tensor_t *self, tens
 
 TENSOR_API tensor_status tensor_bitwise_right_shift_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 172, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_right_shift", "other");
   LT_OUTPUT(frame.out[0], out, "bitwise_right_shift", "out");
@@ -1756,7 +2441,7 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_out(const tensor_t *self, co
 
 TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 172, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_right_shift", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1768,7 +2453,7 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_out(const tensor_t *s
 TENSOR_API tensor_status tensor_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "matmul", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 173, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "matmul", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "matmul", "other");
   tensor_status status = lt_invoke(&frame, "matmul");
@@ -1780,7 +2465,7 @@ TENSOR_API tensor_status tensor_matmul(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_matmul_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 173, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "matmul", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "matmul", "other");
   LT_OUTPUT(frame.out[0], out, "matmul", "out");
@@ -1791,7 +2476,7 @@ TENSOR_API tensor_status tensor_matmul_out(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
   LT_RESULT(out, "mm", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 174, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mm", "self");
   LT_REQUIRED(a[1], mat2, LT_TENSOR, "mm", "mat2");
   tensor_status status = lt_invoke(&frame, "mm");
@@ -1803,7 +2488,7 @@ TENSOR_API tensor_status tensor_mm(const tensor_t *self, const tensor_t *mat2, t
 
 TENSOR_API tensor_status tensor_mm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 174, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 216, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mm", "self");
   LT_REQUIRED(a[1], mat2, LT_TENSOR, "mm", "mat2");
   LT_OUTPUT(frame.out[0], out, "mm", "out");
@@ -1814,7 +2499,7 @@ TENSOR_API tensor_status tensor_mm_out(const tensor_t *self, const tensor_t *mat
 TENSOR_API tensor_status tensor_bmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
   LT_RESULT(out, "bmm", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 175, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bmm", "self");
   LT_REQUIRED(a[1], mat2, LT_TENSOR, "bmm", "mat2");
   tensor_status status = lt_invoke(&frame, "bmm");
@@ -1826,7 +2511,7 @@ TENSOR_API tensor_status tensor_bmm(const tensor_t *self, const tensor_t *mat2, 
 
 TENSOR_API tensor_status tensor_bmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 175, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 217, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bmm", "self");
   LT_REQUIRED(a[1], mat2, LT_TENSOR, "bmm", "mat2");
   LT_OUTPUT(frame.out[0], out, "bmm", "out");
@@ -1837,7 +2522,7 @@ TENSOR_API tensor_status tensor_bmm_out(const tensor_t *self, const tensor_t *ma
 TENSOR_API tensor_status tensor_mv(const tensor_t *self, const tensor_t *vec, tensor_t **out) {
   LT_RESULT(out, "mv", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 176, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mv", "self");
   LT_REQUIRED(a[1], vec, LT_TENSOR, "mv", "vec");
   tensor_status status = lt_invoke(&frame, "mv");
@@ -1849,7 +2534,7 @@ TENSOR_API tensor_status tensor_mv(const tensor_t *self, const tensor_t *vec, te
 
 TENSOR_API tensor_status tensor_mv_out(const tensor_t *self, const tensor_t *vec, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 176, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 218, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mv", "self");
   LT_REQUIRED(a[1], vec, LT_TENSOR, "mv", "vec");
   LT_OUTPUT(frame.out[0], out, "mv", "out");
@@ -1860,7 +2545,7 @@ TENSOR_API tensor_status tensor_mv_out(const tensor_t *self, const tensor_t *vec
 TENSOR_API tensor_status tensor_dot(const tensor_t *self, const tensor_t *tensor, tensor_t **out) {
   LT_RESULT(out, "dot", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 177, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "dot", "self");
   LT_REQUIRED(a[1], tensor, LT_TENSOR, "dot", "tensor");
   tensor_status status = lt_invoke(&frame, "dot");
@@ -1872,7 +2557,7 @@ TENSOR_API tensor_status tensor_dot(const tensor_t *self, const tensor_t *tensor
 
 TENSOR_API tensor_status tensor_dot_out(const tensor_t *self, const tensor_t *tensor, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 177, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 219, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "dot", "self");
   LT_REQUIRED(a[1], tensor, LT_TENSOR, "dot", "tensor");
   LT_OUTPUT(frame.out[0], out, "dot", "out");
@@ -1883,7 +2568,7 @@ TENSOR_API tensor_status tensor_dot_out(const tensor_t *self, const tensor_t *te
 TENSOR_API tensor_status tensor_vdot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "vdot", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 178, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "vdot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "vdot", "other");
   tensor_status status = lt_invoke(&frame, "vdot");
@@ -1895,7 +2580,7 @@ TENSOR_API tensor_status tensor_vdot(const tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_vdot_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 178, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 220, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "vdot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "vdot", "other");
   LT_OUTPUT(frame.out[0], out, "vdot", "out");
@@ -1906,7 +2591,7 @@ TENSOR_API tensor_status tensor_vdot_out(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_inner(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "inner", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 179, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "inner", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "inner", "other");
   tensor_status status = lt_invoke(&frame, "inner");
@@ -1918,7 +2603,7 @@ TENSOR_API tensor_status tensor_inner(const tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_inner_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 179, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 221, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "inner", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "inner", "other");
   LT_OUTPUT(frame.out[0], out, "inner", "out");
@@ -1929,7 +2614,7 @@ TENSOR_API tensor_status tensor_inner_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_outer(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
   LT_RESULT(out, "outer", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 180, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "outer", "self");
   LT_REQUIRED(a[1], vec2, LT_TENSOR, "outer", "vec2");
   tensor_status status = lt_invoke(&frame, "outer");
@@ -1941,7 +2626,7 @@ TENSOR_API tensor_status tensor_outer(const tensor_t *self, const tensor_t *vec2
 
 TENSOR_API tensor_status tensor_outer_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 180, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 222, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "outer", "self");
   LT_REQUIRED(a[1], vec2, LT_TENSOR, "outer", "vec2");
   LT_OUTPUT(frame.out[0], out, "outer", "out");
@@ -1952,7 +2637,7 @@ TENSOR_API tensor_status tensor_outer_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
   LT_RESULT(out, "ger", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 181, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ger", "self");
   LT_REQUIRED(a[1], vec2, LT_TENSOR, "ger", "vec2");
   tensor_status status = lt_invoke(&frame, "ger");
@@ -1964,7 +2649,7 @@ TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, 
 
 TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 181, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ger", "self");
   LT_REQUIRED(a[1], vec2, LT_TENSOR, "ger", "vec2");
   LT_OUTPUT(frame.out[0], out, "ger", "out");
@@ -1975,7 +2660,7 @@ TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *ve
 TENSOR_API tensor_status tensor_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addmm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 182, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
   LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
   LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
@@ -1990,7 +2675,7 @@ TENSOR_API tensor_status tensor_addmm(const tensor_t *self, const tensor_t *mat1
 
 TENSOR_API tensor_status tensor_addmm_(tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha) {
   lt_value a[5];
-  lt_frame frame = {.op = 182, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
   LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
   LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
@@ -2002,7 +2687,7 @@ TENSOR_API tensor_status tensor_addmm_(tensor_t *self, const tensor_t *mat1, con
 
 TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 182, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
   LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
   LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
@@ -2016,7 +2701,7 @@ TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_baddbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "baddbmm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 183, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
   LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
@@ -2031,7 +2716,7 @@ TENSOR_API tensor_status tensor_baddbmm(const tensor_t *self, const tensor_t *ba
 
 TENSOR_API tensor_status tensor_baddbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha) {
   lt_value a[5];
-  lt_frame frame = {.op = 183, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
   LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
@@ -2043,7 +2728,7 @@ TENSOR_API tensor_status tensor_baddbmm_(tensor_t *self, const tensor_t *batch1,
 
 TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 183, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
   LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
@@ -2057,7 +2742,7 @@ TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_addbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addbmm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 184, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
   LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
@@ -2072,7 +2757,7 @@ TENSOR_API tensor_status tensor_addbmm(const tensor_t *self, const tensor_t *bat
 
 TENSOR_API tensor_status tensor_addbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha) {
   lt_value a[5];
-  lt_frame frame = {.op = 184, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
   LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
@@ -2084,7 +2769,7 @@ TENSOR_API tensor_status tensor_addbmm_(tensor_t *self, const tensor_t *batch1, 
 
 TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 184, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
   LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
@@ -2098,7 +2783,7 @@ TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_addmv(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addmv", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 185, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
   LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
   LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
@@ -2113,7 +2798,7 @@ TENSOR_API tensor_status tensor_addmv(const tensor_t *self, const tensor_t *mat,
 
 TENSOR_API tensor_status tensor_addmv_(tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha) {
   lt_value a[5];
-  lt_frame frame = {.op = 185, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
   LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
   LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
@@ -2125,7 +2810,7 @@ TENSOR_API tensor_status tensor_addmv_(tensor_t *self, const tensor_t *mat, cons
 
 TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 185, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
   LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
   LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
@@ -2139,7 +2824,7 @@ TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_addr(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addr", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 186, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
   LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
   LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
@@ -2154,7 +2839,7 @@ TENSOR_API tensor_status tensor_addr(const tensor_t *self, const tensor_t *vec1,
 
 TENSOR_API tensor_status tensor_addr_(tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha) {
   lt_value a[5];
-  lt_frame frame = {.op = 186, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
   LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
   LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
@@ -2166,7 +2851,7 @@ TENSOR_API tensor_status tensor_addr_(tensor_t *self, const tensor_t *vec1, cons
 
 TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 186, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
   LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
   LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
@@ -2180,7 +2865,7 @@ TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *v
 TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "einsum", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 187, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(equation, "einsum", "equation"); a[0].text = equation;
   LT_LIST(tensors, tensors_len, false, "einsum", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "einsum");
@@ -2193,7 +2878,7 @@ TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *con
 TENSOR_API tensor_status tensor_tensordot(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t **out) {
   LT_RESULT(out, "tensordot", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 188, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot", "other");
   a[2].i = dims;
@@ -2206,7 +2891,7 @@ TENSOR_API tensor_status tensor_tensordot(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 188, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 230, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot", "other");
   a[2].i = dims;
@@ -2218,7 +2903,7 @@ TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t **out) {
   LT_RESULT(out, "tensordot.dims", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 189, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot.dims", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot.dims", "other");
   LT_SPAN(dims_self, dims_self_len, "tensordot.dims", "dims_self"); a[2].list.data = dims_self, a[2].list.length = dims_self_len;
@@ -2232,7 +2917,7 @@ TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 189, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 231, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot.dims", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot.dims", "other");
   LT_SPAN(dims_self, dims_self_len, "tensordot.dims", "dims_self"); a[2].list.data = dims_self, a[2].list.length = dims_self_len;
@@ -2245,7 +2930,7 @@ TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const t
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
   LT_RESULT(out, "to_string", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 190, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to_string", "self");
   a[1].i = precision;
   a[2].i = threshold;
@@ -2262,7 +2947,7 @@ TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precisio
 TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "scalar_operand", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 191, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(value, LT_MUST, "scalar_operand", "value"); a[0].scalar = value;
   tensor_status status = lt_invoke(&frame, "scalar_operand");
   if (status == TENSOR_OK) {
@@ -2274,7 +2959,7 @@ TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **o
 TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 192, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_REQUIRED(a[1], tensor2, LT_TENSOR, "result_type", "tensor2");
   tensor_status status = lt_invoke(&frame, "result_type");
@@ -2287,7 +2972,7 @@ TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tenso
 TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tensor_scalar tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 192, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_SCALAR(tensor2, LT_MUST, "result_type", "tensor2"); a[1].scalar = tensor2;
   frame.number = 2;
@@ -2301,7 +2986,7 @@ TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tens
 TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype type2, tensor_dtype *out) {
   LT_RESULT(out, "promote_types", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 193, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(type1, -1, 13, "promote_types", "type1"); a[0].i = type1;
   LT_ENUM(type2, -1, 13, "promote_types", "type2"); a[1].i = type2;
   tensor_status status = lt_invoke(&frame, "promote_types");
@@ -2314,7 +2999,7 @@ TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype t
 TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bool *out) {
   LT_RESULT(out, "can_cast", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 194, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(from_, -1, 13, "can_cast", "from_"); a[0].i = from_;
   LT_ENUM(to, -1, 13, "can_cast", "to"); a[1].i = to;
   tensor_status status = lt_invoke(&frame, "can_cast");
@@ -2326,7 +3011,7 @@ TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bo
 
 TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
   lt_value a[1];
-  lt_frame frame = {.op = 195, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(d, -1, 13, "set_default_dtype", "d"); a[0].i = d;
   tensor_status status = lt_invoke(&frame, "set_default_dtype");
   return status;
@@ -2335,7 +3020,7 @@ TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
 TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
   LT_RESULT(out, "get_default_dtype", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 196, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_dtype");
   if (status == TENSOR_OK) {
     *out = (tensor_dtype)frame.results[0].i;
@@ -2345,731 +3030,9 @@ TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
 
 TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
   lt_value a[1];
-  lt_frame frame = {.op = 197, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 2, "set_default_device", "device"); a[0].device = device;
   tensor_status status = lt_invoke(&frame, "set_default_device");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
-  LT_RESULT(out, "get_default_device", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 198, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "get_default_device");
-  if (status == TENSOR_OK) {
-    *out = frame.results[0].device;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out) {
-  LT_RESULT(out, "parse_device", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 199, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(text, "parse_device", "text"); a[0].text = text;
-  tensor_status status = lt_invoke(&frame, "parse_device");
-  if (status == TENSOR_OK) {
-    *out = frame.results[0].device;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
-  lt_value a[1];
-  lt_frame frame = {.op = 200, .mode = LT_FUNCTION, .args = a};
-  a[0].i = n;
-  tensor_status status = lt_invoke(&frame, "set_num_threads");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
-  LT_RESULT(out, "get_num_threads", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "get_num_threads");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_cpu_tier(char **out) {
-  LT_RESULT(out, "cpu_tier", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 202, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "cpu_tier");
-  if (status == TENSOR_OK) {
-    *out = (char *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "rand", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 203, .mode = LT_FUNCTION, .args = a};
-  LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
-  LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "rand", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "rand", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "rand");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 203, .mode = LT_OUT, .args = a};
-  LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
-  LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "rand", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "rand", "device"); a[4].device = device;
-  LT_OUTPUT(frame.out[0], out, "rand", "out");
-  tensor_status status = lt_invoke(&frame, "rand");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "randn", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 204, .mode = LT_FUNCTION, .args = a};
-  LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
-  LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randn", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randn", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "randn");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 204, .mode = LT_OUT, .args = a};
-  LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
-  LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randn", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randn", "device"); a[4].device = device;
-  LT_OUTPUT(frame.out[0], out, "randn", "out");
-  tensor_status status = lt_invoke(&frame, "randn");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "randint", "out");
-  lt_value a[7];
-  lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
-  a[0].i = low;
-  a[1].i = high;
-  LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint", "generator");
-  LT_ENUM(dtype, -1, 13, "randint", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "randint", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "randint", "device"); a[6].device = device;
-  tensor_status status = lt_invoke(&frame, "randint");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[7];
-  lt_frame frame = {.op = 205, .mode = LT_OUT, .args = a};
-  a[0].i = low;
-  a[1].i = high;
-  LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint", "generator");
-  LT_ENUM(dtype, -1, 13, "randint", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "randint", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "randint", "device"); a[6].device = device;
-  LT_OUTPUT(frame.out[0], out, "randint", "out");
-  tensor_status status = lt_invoke(&frame, "randint");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "randperm", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
-  a[0].i = n;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
-  LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randperm", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randperm", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "randperm");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 206, .mode = LT_OUT, .args = a};
-  a[0].i = n;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
-  LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randperm", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randperm", "device"); a[4].device = device;
-  LT_OUTPUT(frame.out[0], out, "randperm", "out");
-  tensor_status status = lt_invoke(&frame, "randperm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "rand_like", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 207, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "rand_like", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand_like", "generator");
-  LT_ENUM(dtype, -1, 13, "rand_like", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "rand_like", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "rand_like", "device"); a[4].device = device;
-  LT_ENUM(memory_format, -1, 3, "rand_like", "memory_format"); a[5].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "rand_like");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "randn_like", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 208, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "randn_like", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn_like", "generator");
-  LT_ENUM(dtype, -1, 13, "randn_like", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randn_like", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randn_like", "device"); a[4].device = device;
-  LT_ENUM(memory_format, -1, 3, "randn_like", "memory_format"); a[5].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "randn_like");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "randint_like", "out");
-  lt_value a[8];
-  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like", "self");
-  a[1].i = low;
-  a[2].i = high;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint_like", "generator");
-  LT_ENUM(dtype, -1, 13, "randint_like", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "randint_like", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "randint_like", "device"); a[6].device = device;
-  LT_ENUM(memory_format, -1, 3, "randint_like", "memory_format"); a[7].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "randint_like");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "normal.tensors", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
-  LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "normal.tensors", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
-  LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
-  frame.number = 2;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 210, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
-  LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  LT_OUTPUT(frame.out[0], out, "normal.tensors", "out");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 210, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
-  LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
-  frame.number = 2;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  LT_OUTPUT(frame.out[0], out, "normal.tensors", "out");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "normal.size", "out");
-  lt_value a[7];
-  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
-  a[0].f = mean;
-  a[1].f = std;
-  LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal.size", "generator");
-  LT_ENUM(dtype, -1, 13, "normal.size", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "normal.size", "device"); a[6].device = device;
-  tensor_status status = lt_invoke(&frame, "normal.size");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[7];
-  lt_frame frame = {.op = 211, .mode = LT_OUT, .args = a};
-  a[0].f = mean;
-  a[1].f = std;
-  LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal.size", "generator");
-  LT_ENUM(dtype, -1, 13, "normal.size", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "normal.size", "device"); a[6].device = device;
-  LT_OUTPUT(frame.out[0], out, "normal.size", "out");
-  tensor_status status = lt_invoke(&frame, "normal.size");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "bernoulli", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 212, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_generator_t *generator, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 212, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
-  LT_OUTPUT(frame.out[0], out, "bernoulli", "out");
-  tensor_status status = lt_invoke(&frame, "bernoulli");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "bernoulli.p", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 213, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli.p", "self");
-  a[1].f = p;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli.p", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli.p");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "multinomial", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
-  a[1].i = num_samples;
-  a[2].i = replacement;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "multinomial", "generator");
-  tensor_status status = lt_invoke(&frame, "multinomial");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 214, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
-  a[1].i = num_samples;
-  a[2].i = replacement;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "multinomial", "generator");
-  LT_OUTPUT(frame.out[0], out, "multinomial", "out");
-  tensor_status status = lt_invoke(&frame, "multinomial");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "poisson", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "poisson", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "poisson", "generator");
-  tensor_status status = lt_invoke(&frame, "poisson");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
-  lt_value a[4];
-  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "uniform_", "self");
-  a[1].f = from_;
-  a[2].f = to;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "uniform_", "generator");
-  tensor_status status = lt_invoke(&frame, "uniform_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
-  lt_value a[4];
-  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "normal_", "self");
-  a[1].f = mean;
-  a[2].f = std;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal_", "generator");
-  tensor_status status = lt_invoke(&frame, "normal_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator) {
-  lt_value a[2];
-  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "random_", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "random_", "generator");
-  tensor_status status = lt_invoke(&frame, "random_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
-  lt_value a[4];
-  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "random_.from", "self");
-  a[1].i = from_;
-  a[2].i = to;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "random_.from", "generator");
-  tensor_status status = lt_invoke(&frame, "random_.from");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "random_.to", "self");
-  a[1].i = to;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "random_.to", "generator");
-  tensor_status status = lt_invoke(&frame, "random_.to");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_", "self");
-  a[1].f = p;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_.tensor", "self");
-  LT_REQUIRED(a[1], p, LT_TENSOR, "bernoulli_.tensor", "p");
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_.tensor", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli_.tensor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "exponential_", "self");
-  a[1].f = lambd;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "exponential_", "generator");
-  tensor_status status = lt_invoke(&frame, "exponential_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator) {
-  lt_value a[4];
-  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "cauchy_", "self");
-  a[1].f = median;
-  a[2].f = sigma;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "cauchy_", "generator");
-  tensor_status status = lt_invoke(&frame, "cauchy_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
-  lt_value a[4];
-  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log_normal_", "self");
-  a[1].f = mean;
-  a[2].f = std;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "log_normal_", "generator");
-  tensor_status status = lt_invoke(&frame, "log_normal_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "geometric_", "self");
-  a[1].f = p;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "geometric_", "generator");
-  tensor_status status = lt_invoke(&frame, "geometric_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
-  lt_value a[1];
-  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
-  a[0].i = seed;
-  tensor_status status = lt_invoke(&frame, "manual_seed");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
-  LT_RESULT(out, "default_generator", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "default_generator");
-  if (status == TENSOR_OK) {
-    *out = (tensor_generator_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_generator_t **out) {
-  LT_RESULT(out, "generator_new", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(device.type, -1, 2, "generator_new", "device"); a[0].device = device;
-  tensor_status status = lt_invoke(&frame, "generator_new");
-  if (status == TENSOR_OK) {
-    *out = (tensor_generator_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed) {
-  lt_value a[2];
-  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_manual_seed", "self");
-  a[1].i = seed;
-  tensor_status status = lt_invoke(&frame, "generator_manual_seed");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t *out) {
-  LT_RESULT(out, "generator_seed", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_seed", "self");
-  tensor_status status = lt_invoke(&frame, "generator_seed");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out) {
-  LT_RESULT(out, "generator_initial_seed", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_initial_seed", "self");
-  tensor_status status = lt_invoke(&frame, "generator_initial_seed");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out) {
-  LT_RESULT(out, "generator_get_state", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_state", "self");
-  tensor_status status = lt_invoke(&frame, "generator_get_state");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state) {
-  lt_value a[2];
-  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_state", "self");
-  LT_REQUIRED(a[1], state, LT_TENSOR, "generator_set_state", "state");
-  tensor_status status = lt_invoke(&frame, "generator_set_state");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
-  LT_RESULT(out, "sum", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
-  LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "sum", "dtype"); a[3].i = dtype;
-  tensor_status status = lt_invoke(&frame, "sum");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 235, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
-  LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "sum", "dtype"); a[3].i = dtype;
-  LT_OUTPUT(frame.out[0], out, "sum", "out");
-  tensor_status status = lt_invoke(&frame, "sum");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
-  LT_RESULT(out, "nansum", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
-  LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "nansum", "dtype"); a[3].i = dtype;
-  tensor_status status = lt_invoke(&frame, "nansum");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 236, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
-  LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "nansum", "dtype"); a[3].i = dtype;
-  LT_OUTPUT(frame.out[0], out, "nansum", "out");
-  tensor_status status = lt_invoke(&frame, "nansum");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out) {
-  LT_RESULT(out, "prod", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
-  a[1].i = dim;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "prod", "dtype"); a[3].i = dtype;
-  tensor_status status = lt_invoke(&frame, "prod");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 237, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
-  a[1].i = dim;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "prod", "dtype"); a[3].i = dtype;
-  LT_OUTPUT(frame.out[0], out, "prod", "out");
-  tensor_status status = lt_invoke(&frame, "prod");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
-  LT_RESULT(out, "mean", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
-  LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "mean", "dtype"); a[3].i = dtype;
-  tensor_status status = lt_invoke(&frame, "mean");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 238, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
-  LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "mean", "dtype"); a[3].i = dtype;
-  LT_OUTPUT(frame.out[0], out, "mean", "out");
-  tensor_status status = lt_invoke(&frame, "mean");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
-  LT_RESULT(out, "nanmean", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
-  LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "nanmean", "dtype"); a[3].i = dtype;
-  tensor_status status = lt_invoke(&frame, "nanmean");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 239, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
-  LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "nanmean", "dtype"); a[3].i = dtype;
-  LT_OUTPUT(frame.out[0], out, "nanmean", "out");
-  tensor_status status = lt_invoke(&frame, "nanmean");
   return status;
 }
 

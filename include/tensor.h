@@ -168,6 +168,9 @@ typedef struct tensor_index {
   int64_t start, stop, step;
 } tensor_index;
 
+// Releases memory that tensors shared with its owner.
+typedef void (*tensor_deleter)(void *context);
+
 // ------------------------------------------------------------------------------------------------- errors and handles
 
 // The library's version as TENSOR_VERSION encodes it.
@@ -352,6 +355,10 @@ TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len,
 TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
+// Makes a tensor of random integers from [0, high). `dtype` is int64 unless given.
+TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
 // Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given.
 TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
@@ -364,6 +371,9 @@ TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generato
 
 // randint with the shape, dtype and device of `self`.
 TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
+
+// Random integers from [0, high) with the shape, dtype and device of `self`.
+TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
 // Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
 TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out);
@@ -472,6 +482,78 @@ TENSOR_API tensor_status tensor_zero_(tensor_t *self);
 
 // The value of a tensor with one element; more or fewer elements, and meta tensors, are refused.
 TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out);
+
+// Joins copies of `self` along every dimension; leading dimensions are added where there are more repeats.
+TENSOR_API tensor_status tensor_repeat(const tensor_t *self, const int64_t *repeats, int64_t repeats_len, tensor_t **out);
+
+// `repeat` in which missing leading repeats are 1.
+TENSOR_API tensor_status tensor_tile(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out);
+
+// Lists every position of the int32 or int64 vector `repeats` as often as its value says.
+TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64_t output_size, tensor_t **out);
+
+// Repeats every element of dimension `dim`, or of the flattened tensor.
+TENSOR_API tensor_status tensor_repeat_interleave_int(const tensor_t *self, int64_t repeats, int64_t dim, int64_t output_size, tensor_t **out);
+
+// Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
+TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, const tensor_t *repeats, int64_t dim, int64_t output_size, tensor_t **out);
+
+// Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
+TENSOR_API tensor_status tensor_roll(const tensor_t *self, const int64_t *shifts, int64_t shifts_len, const int64_t *dims, int64_t dims_len, tensor_t **out);
+
+// Reverses the order of positions in the listed dimensions.
+TENSOR_API tensor_status tensor_flip(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out);
+
+// Reverses the order of columns, dimension 1.
+TENSOR_API tensor_status tensor_fliplr(const tensor_t *self, tensor_t **out);
+
+// Reverses the order of rows, dimension 0.
+TENSOR_API tensor_status tensor_flipud(const tensor_t *self, tensor_t **out);
+
+// Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second.
+TENSOR_API tensor_status tensor_rot90(const tensor_t *self, int64_t k, const int64_t *dims, int64_t dims_len, tensor_t **out);
+
+// Keeps the elements on and below a diagonal of matrices; the others are zero.
+TENSOR_API tensor_status tensor_tril(const tensor_t *self, int64_t diagonal, tensor_t **out);
+TENSOR_API tensor_status tensor_tril_(tensor_t *self, int64_t diagonal);
+TENSOR_API tensor_status tensor_tril_out(const tensor_t *self, int64_t diagonal, tensor_t *out);
+
+// Keeps the elements on and above a diagonal of matrices; the others are zero.
+TENSOR_API tensor_status tensor_triu(const tensor_t *self, int64_t diagonal, tensor_t **out);
+TENSOR_API tensor_status tensor_triu_(tensor_t *self, int64_t diagonal);
+TENSOR_API tensor_status tensor_triu_out(const tensor_t *self, int64_t diagonal, tensor_t *out);
+
+// A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
+TENSOR_API tensor_status tensor_diag(const tensor_t *self, int64_t diagonal, tensor_t **out);
+TENSOR_API tensor_status tensor_diag_out(const tensor_t *self, int64_t diagonal, tensor_t *out);
+
+// Spreads the last dimension over diagonal `offset` of two new dimensions of zeros.
+TENSOR_API tensor_status tensor_diag_embed(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out);
+
+// A matrix with the elements of `self` on its diagonal.
+TENSOR_API tensor_status tensor_diagflat(const tensor_t *self, int64_t offset, tensor_t **out);
+
+// A copy of `self` in which `src` replaces a diagonal.
+TENSOR_API tensor_status tensor_diagonal_scatter(const tensor_t *self, const tensor_t *src, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out);
+
+// A copy of `self` in which `src` replaces one position of a dimension.
+TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t index, tensor_t **out);
+
+// A copy of `self` in which `src` replaces positions start:end:step of a dimension.
+TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out);
+
+// A copy of `self` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
+TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const tensor_t *src, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out);
+
+// Turns row-major numbers into coordinates, a tensor for each dimension of `shape`.
+TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int64_t *shape, int64_t shape_len, tensor_t ***out, int64_t *out_len);
+
+// Adds up dimensions until `self` has shape `size`, which must broadcast to its own.
+TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out);
+
+// Adds a border of one value. `pad` holds the widths before and after the last dimension, then the one before it, and so on; a negative width takes
+// elements away.
+TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int64_t *pad, int64_t pad_len, tensor_scalar value, tensor_t **out);
 
 // --------------------------------------------------------------------------------------------------------------- views
 
@@ -1564,6 +1646,35 @@ TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bo
 TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out);
 TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out);
 
+// Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
+// `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
+
+// --------------------------------------------------------------------------------------------------------------- scans
+
+// Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_cumsum_(tensor_t *self, int64_t dim, tensor_dtype dtype);
+TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
+// Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_cumprod_(tensor_t *self, int64_t dim, tensor_dtype dtype);
+TENSOR_API tensor_status tensor_cumprod_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
+// Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_cummax_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices);
+
+// Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+TENSOR_API tensor_status tensor_cummin(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_cummin_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices);
+
+// Logarithm of the running sum of exponentials along `dim`, without overflow.
+TENSOR_API tensor_status tensor_logcumsumexp(const tensor_t *self, int64_t dim, tensor_t **out);
+TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t dim, tensor_t *out);
+
 // ------------------------------------------------------------------------------------------------------------ indexing
 
 // self[index]. Ints, slices, new axes and `...` alone give a view. Integer tensors and masks (bool or uint8, of any number of dimensions) pick
@@ -1679,6 +1790,138 @@ TENSOR_API tensor_status tensor_index_fill_scalar_(tensor_t *self, int64_t dim, 
 TENSOR_API tensor_status tensor_index_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t **out);
 TENSOR_API tensor_status tensor_index_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self);
 TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t *out);
+
+// ------------------------------------------------------------------------------------------------------------- joining
+
+// Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
+TENSOR_API tensor_status tensor_cat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out);
+TENSOR_API tensor_status tensor_cat_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out);
+
+// `cat` under another name.
+TENSOR_API tensor_status tensor_concat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out);
+TENSOR_API tensor_status tensor_concat_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out);
+
+// `cat` under another name.
+TENSOR_API tensor_status tensor_concatenate(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out);
+TENSOR_API tensor_status tensor_concatenate_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out);
+
+// Joins tensors of one shape along a new dimension `dim`. dtypes are promoted.
+TENSOR_API tensor_status tensor_stack(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out);
+TENSOR_API tensor_status tensor_stack_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out);
+
+// Joins tensors side by side: along dimension 1, or 0 for vectors.
+TENSOR_API tensor_status tensor_hstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
+TENSOR_API tensor_status tensor_hstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out);
+
+// Joins tensors below each other; vectors are rows.
+TENSOR_API tensor_status tensor_vstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
+TENSOR_API tensor_status tensor_vstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out);
+
+// `vstack` under another name.
+TENSOR_API tensor_status tensor_row_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
+TENSOR_API tensor_status tensor_row_stack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out);
+
+// Joins tensors along the third dimension.
+TENSOR_API tensor_status tensor_dstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
+TENSOR_API tensor_status tensor_dstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out);
+
+// Joins tensors side by side; vectors are columns.
+TENSOR_API tensor_status tensor_column_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
+TENSOR_API tensor_status tensor_column_stack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out);
+
+// A view of at least 1 dimension.
+TENSOR_API tensor_status tensor_atleast_1d(const tensor_t *self, tensor_t **out);
+
+// Views of at least 1 dimension.
+TENSOR_API tensor_status tensor_atleast_1d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len);
+
+// A view of at least 2 dimensions.
+TENSOR_API tensor_status tensor_atleast_2d(const tensor_t *self, tensor_t **out);
+
+// Views of at least 2 dimensions.
+TENSOR_API tensor_status tensor_atleast_2d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len);
+
+// A view of at least 3 dimensions.
+TENSOR_API tensor_status tensor_atleast_3d(const tensor_t *self, tensor_t **out);
+
+// Views of at least 3 dimensions.
+TENSOR_API tensor_status tensor_atleast_3d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len);
+
+// Expands all tensors to their common shape, without copying.
+TENSOR_API tensor_status tensor_broadcast_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len);
+
+// Expands vectors of one dtype to the coordinates of a grid, without copying. `indexing` is 'ij' (the default) or 'xy', which swaps the first two
+// dimensions.
+TENSOR_API tensor_status tensor_meshgrid(const tensor_t *const *tensors, int64_t tensors_len, const char *indexing, tensor_t ***out, int64_t *out_len);
+
+// All combinations of one element of each vector, a row for each.
+TENSOR_API tensor_status tensor_cartesian_prod(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
+
+// The combinations of `r` elements of a vector, a row for each.
+TENSOR_API tensor_status tensor_combinations(const tensor_t *self, int64_t r, bool with_replacement, tensor_t **out);
+
+// Puts matrices on the diagonal of a matrix of zeros; vectors are rows. dtypes are promoted.
+TENSOR_API tensor_status tensor_block_diag(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
+
+// ----------------------------------------------------------------------------------------------- sorting and searching
+
+// Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
+TENSOR_API tensor_status tensor_sort(const tensor_t *self, int64_t dim, bool descending, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_sort_out(const tensor_t *self, int64_t dim, bool descending, tensor_t *values, tensor_t *indices);
+
+// As `sort`, which is always stable.
+TENSOR_API tensor_status tensor_sort_stable(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_sort_stable_out(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t *values, tensor_t *indices);
+
+// The int64 indices that sort `self` along `dim`.
+TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool descending, tensor_t **out);
+
+// As `argsort`, which is always stable.
+TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable, int64_t dim, bool descending, tensor_t **out);
+
+// Sorts along the first dimension.
+TENSOR_API tensor_status tensor_msort(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_msort_out(const tensor_t *self, tensor_t *out);
+
+// The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
+TENSOR_API tensor_status tensor_topk(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_topk_out(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t *values, tensor_t *indices);
+
+// Of all elements, the lower median; NaN where there is one.
+TENSOR_API tensor_status tensor_median(const tensor_t *self, tensor_t **out);
+
+// Along `dim`, the lower median; NaN where there is one, and its int64 index.
+TENSOR_API tensor_status tensor_median_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_median_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
+
+// Of all elements, the lower median of what is not NaN.
+TENSOR_API tensor_status tensor_nanmedian(const tensor_t *self, tensor_t **out);
+
+// Along `dim`, the lower median of what is not NaN, and its int64 index.
+TENSOR_API tensor_status tensor_nanmedian_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_nanmedian_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
+
+// The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
+TENSOR_API tensor_status tensor_kthvalue(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_kthvalue_out(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
+
+// The most frequent element along `dim`, the smallest of several, and the int64 index of its last occurrence.
+TENSOR_API tensor_status tensor_mode(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
+TENSOR_API tensor_status tensor_mode_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
+
+// The position in `sorted_sequence`, sorted along its last dimension, before which each element of `self` could be inserted; after equal elements
+// with `right` or `side` 'right'. The sequence is 1-D or agrees with `self` in all dimensions but the last. `sorter` holds the order of a
+// sequence that is not sorted. Gives int64, int32 with `out_int32`.
+TENSOR_API tensor_status tensor_searchsorted(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out);
+TENSOR_API tensor_status tensor_searchsorted_scalar(const tensor_t *sorted_sequence, tensor_scalar self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out);
+TENSOR_API tensor_status tensor_searchsorted_out(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t *out);
+TENSOR_API tensor_status tensor_searchsorted_scalar_out(const tensor_t *sorted_sequence, tensor_scalar self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t *out);
+
+// The index of the bucket between sorted `boundaries` (1-D) that each element of `self` belongs to, as `searchsorted` gives it.
+TENSOR_API tensor_status tensor_bucketize(const tensor_t *self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t **out);
+TENSOR_API tensor_status tensor_bucketize_scalar(tensor_scalar self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t **out);
+TENSOR_API tensor_status tensor_bucketize_out(const tensor_t *self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t *out);
+TENSOR_API tensor_status tensor_bucketize_scalar_out(tensor_scalar self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t *out);
 
 // ----------------------------------------------------------------------------------------------------- matrix products
 
@@ -1855,6 +2098,16 @@ TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor
 TENSOR_API tensor_status tensor_special_zeta_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
+// -------------------------------------------------------------------------------------------- neural network functions
+
+// e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+TENSOR_API tensor_status tensor_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
+// Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
 // ------------------------------------------------------------------------------------------------- storages and memory
 
 // Gives `self` another shape, row-major or in `memory_format`, over the same storage, which grows where the shape reaches further; new elements
@@ -1884,10 +2137,10 @@ TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tens
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out);
 
 // Makes a tensor that shares `nbytes` bytes at `data` with their owner. `stride` is row-major unless given; every element
-// must lie inside the bytes. `deleter`, a C function void (*)(void *) or NULL, is called once with `context` when the last
+// must lie inside the bytes. `deleter`, which may be NULL, is called once with `context` when the last
 // tensor over the bytes is freed, from whichever thread that happens on; on an error it is not called. Tensors over
 // `read_only` bytes refuse to be written.
-TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, void *deleter, void *context, bool read_only, tensor_t **out);
+TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only, tensor_t **out);
 
 // The address of the first element, NULL for empty and meta tensors. Borrowed: valid until the storage is freed or resized.
 TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out);

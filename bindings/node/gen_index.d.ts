@@ -86,7 +86,7 @@ export function liveHandles(): number;
 export function dtypeSize(dtype: DType): number;
 
 declare class Handle {
-  private constructor();
+  protected constructor();
   /** Frees the memory, at once unless an asynchronous call or an array from data() still uses it. Harmless when repeated. */
   dispose(): void;
   [Symbol.dispose](): void;
@@ -853,18 +853,18 @@ export class Tensor extends Handle {
    * elements into a copy; they broadcast, and their dimensions come where they stood, or first where they stood apart. A position outside its
    * dimension is refused with the index, the dimension and its size.
    */
-  index(index: Index): Tensor;
+  indexGet(index: Index): Tensor;
   /**
    * self[index] = value, which broadcasts. Where index tensors are involved the dtypes must be equal. All positions are checked before anything
    * is written; of several writes to one place the last stays.
    */
-  index(index: Index, options: { value: Tensor }): this;
-  index(index: Index, value: Tensor): this;
+  indexSet_(index: Index, options: { value: Tensor }): this;
+  indexSet_(index: Index, value: Tensor): this;
   /**
    * self[index] = number, which the dtype must be able to hold.
    */
-  index(index: Index, options: { value: Scalar }): this;
-  index(index: Index, value: Scalar): this;
+  indexSetScalar_(index: Index, options: { value: Scalar }): this;
+  indexSetScalar_(index: Index, value: Scalar): this;
   /**
    * Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
    */
@@ -1045,6 +1045,114 @@ export class Tensor extends Handle {
    */
   indexReduce_(dim: Int, options: { index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean }): this;
   indexReduce_(dim: Int, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean }): this;
+  /**
+   * Joins copies of `self` along every dimension; leading dimensions are added where there are more repeats.
+   */
+  repeat(repeats: Ints): Tensor;
+  /**
+   * `repeat` in which missing leading repeats are 1.
+   */
+  tile(dims: Ints): Tensor;
+  /**
+   * Repeats every element of dimension `dim`, or of the flattened tensor.
+   */
+  repeatInterleave(repeats: Int, options?: { dim?: Int | null; outputSize?: Int | null }): Tensor;
+  repeatInterleave(repeats: Int, dim: Int | null, options?: { outputSize?: Int | null }): Tensor;
+  /**
+   * Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
+   */
+  repeatInterleave(repeats: Tensor, options?: { dim?: Int | null; outputSize?: Int | null }): Tensor;
+  repeatInterleave(repeats: Tensor, dim: Int | null, options?: { outputSize?: Int | null }): Tensor;
+  /**
+   * Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
+   */
+  roll(shifts: Ints, options?: { dims?: Ints }): Tensor;
+  roll(shifts: Ints, dims: Ints): Tensor;
+  /**
+   * Reverses the order of positions in the listed dimensions.
+   */
+  flip(dims: Ints): Tensor;
+  /**
+   * Reverses the order of columns, dimension 1.
+   */
+  fliplr(): Tensor;
+  /**
+   * Reverses the order of rows, dimension 0.
+   */
+  flipud(): Tensor;
+  /**
+   * Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second.
+   */
+  rot90(options?: { k?: Int; dims?: Ints }): Tensor;
+  rot90(k: Int, options?: { dims?: Ints }): Tensor;
+  rot90(k: Int, dims: Ints): Tensor;
+  /**
+   * Keeps the elements on and below a diagonal of matrices; the others are zero.
+   */
+  tril(options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
+  tril(diagonal: Int, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Keeps the elements on and below a diagonal of matrices; the others are zero.
+   */
+  tril_(options?: { diagonal?: Int }): this;
+  tril_(diagonal: Int): this;
+  /**
+   * Keeps the elements on and above a diagonal of matrices; the others are zero.
+   */
+  triu(options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
+  triu(diagonal: Int, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Keeps the elements on and above a diagonal of matrices; the others are zero.
+   */
+  triu_(options?: { diagonal?: Int }): this;
+  triu_(diagonal: Int): this;
+  /**
+   * A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
+   */
+  diag(options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
+  diag(diagonal: Int, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Spreads the last dimension over diagonal `offset` of two new dimensions of zeros.
+   */
+  diagEmbed(options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+  diagEmbed(offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
+  diagEmbed(offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
+  diagEmbed(offset: Int, dim1: Int, dim2: Int): Tensor;
+  /**
+   * A matrix with the elements of `self` on its diagonal.
+   */
+  diagflat(options?: { offset?: Int }): Tensor;
+  diagflat(offset: Int): Tensor;
+  /**
+   * A copy of `self` in which `src` replaces a diagonal.
+   */
+  diagonalScatter(src: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+  diagonalScatter(src: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
+  diagonalScatter(src: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
+  diagonalScatter(src: Tensor, offset: Int, dim1: Int, dim2: Int): Tensor;
+  /**
+   * A copy of `self` in which `src` replaces one position of a dimension.
+   */
+  selectScatter(src: Tensor, options: { dim: Int; index: Int }): Tensor;
+  selectScatter(src: Tensor, dim: Int, index: Int): Tensor;
+  /**
+   * A copy of `self` in which `src` replaces positions start:end:step of a dimension.
+   */
+  sliceScatter(src: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+  sliceScatter(src: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+  sliceScatter(src: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int }): Tensor;
+  sliceScatter(src: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int }): Tensor;
+  sliceScatter(src: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int): Tensor;
+  /**
+   * A copy of `self` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
+   */
+  asStridedScatter(src: Tensor, options: { size: Ints; stride: Ints; storageOffset?: Int | null }): Tensor;
+  asStridedScatter(src: Tensor, size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Tensor;
+  asStridedScatter(src: Tensor, size: Ints, stride: Ints, storageOffset: Int | null): Tensor;
+  /**
+   * Adds up dimensions until `self` has shape `size`, which must broadcast to its own.
+   */
+  sumToSize(size: Ints): Tensor;
   /**
    * Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
    */
@@ -1593,6 +1701,111 @@ export class Tensor extends Handle {
    * Replaces negative elements by 0.
    */
   relu_(): this;
+  /**
+   * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+   */
+  cumsum(dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  /**
+   * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+   */
+  cumsum_(dim: Int, options?: { dtype?: DType | null }): this;
+  /**
+   * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+   */
+  cumprod(dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  /**
+   * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+   */
+  cumprod_(dim: Int, options?: { dtype?: DType | null }): this;
+  /**
+   * Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+   */
+  cummax(dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+   */
+  cummin(dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * Logarithm of the running sum of exponentials along `dim`, without overflow.
+   */
+  logcumsumexp(dim: Int, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
+   * `keepdim` keeps reduced dimensions with size 1.
+   */
+  logsumexp(dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  logsumexp(dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+   */
+  softmax(dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  softmax(dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+   */
+  logSoftmax(dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  logSoftmax(dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
+   */
+  sort(options?: { dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  sort(dim: Int, options?: { descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  sort(dim: Int, descending: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * As `sort`, which is always stable.
+   */
+  sort(options: { stable: boolean | null; dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * The int64 indices that sort `self` along `dim`.
+   */
+  argsort(options?: { dim?: Int; descending?: boolean }): Tensor;
+  argsort(dim: Int, options?: { descending?: boolean }): Tensor;
+  argsort(dim: Int, descending: boolean): Tensor;
+  /**
+   * As `argsort`, which is always stable.
+   */
+  argsort(options: { stable: boolean; dim?: Int; descending?: boolean }): Tensor;
+  /**
+   * Sorts along the first dimension.
+   */
+  msort(options?: { out?: Tensor | null }): Tensor;
+  /**
+   * The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
+   */
+  topk(k: Int, options?: { dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  topk(k: Int, dim: Int, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  topk(k: Int, dim: Int, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  topk(k: Int, dim: Int, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * Of all elements, the lower median; NaN where there is one.
+   */
+  median(): Tensor;
+  /**
+   * Along `dim`, the lower median; NaN where there is one, and its int64 index.
+   */
+  median(dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  median(dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * Of all elements, the lower median of what is not NaN.
+   */
+  nanmedian(): Tensor;
+  /**
+   * Along `dim`, the lower median of what is not NaN, and its int64 index.
+   */
+  nanmedian(dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  nanmedian(dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
+   */
+  kthvalue(k: Int, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  kthvalue(k: Int, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  kthvalue(k: Int, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  /**
+   * The most frequent element along `dim`, the smallest of several, and the int64 index of its last occurrence.
+   */
+  mode(options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  mode(dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  mode(dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   /**
    * The error function of every element. Integers and bool count as the default dtype.
    */
@@ -3149,6 +3362,324 @@ export function indexReduce(input: Tensor, dim: Int, index: Tensor, source: Tens
 export function indexReduceAsync(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Promise<Tensor>;
 export function indexReduceAsync(input: Tensor, dim: Int, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Promise<Tensor>;
 /**
+ * Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
+ */
+export function cat(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
+export function cat(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
+/** cat, off the event loop. */
+export function catAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function catAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `cat` under another name.
+ */
+export function concat(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
+export function concat(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
+/** concat, off the event loop. */
+export function concatAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function concatAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `cat` under another name.
+ */
+export function concatenate(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
+export function concatenate(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
+/** concatenate, off the event loop. */
+export function concatenateAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function concatenateAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Joins tensors of one shape along a new dimension `dim`. dtypes are promoted.
+ */
+export function stack(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
+export function stack(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
+/** stack, off the event loop. */
+export function stackAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function stackAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Joins tensors side by side: along dimension 1, or 0 for vectors.
+ */
+export function hstack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
+/** hstack, off the event loop. */
+export function hstackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Joins tensors below each other; vectors are rows.
+ */
+export function vstack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
+/** vstack, off the event loop. */
+export function vstackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `vstack` under another name.
+ */
+export function rowStack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
+/** rowStack, off the event loop. */
+export function rowStackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Joins tensors along the third dimension.
+ */
+export function dstack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
+/** dstack, off the event loop. */
+export function dstackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Joins tensors side by side; vectors are columns.
+ */
+export function columnStack(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
+/** columnStack, off the event loop. */
+export function columnStackAsync(tensors: readonly Tensor[], options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * A view of at least 1 dimension.
+ */
+export function atleast1d(input: Tensor): Tensor;
+/**
+ * Views of at least 1 dimension.
+ */
+export function atleast1d(tensors: readonly Tensor[]): Tensor[];
+/** atleast1d, off the event loop. */
+export function atleast1dAsync(input: Tensor): Promise<Tensor>;
+/** atleast1d, off the event loop. */
+export function atleast1dAsync(tensors: readonly Tensor[]): Promise<Tensor[]>;
+/**
+ * A view of at least 2 dimensions.
+ */
+export function atleast2d(input: Tensor): Tensor;
+/**
+ * Views of at least 2 dimensions.
+ */
+export function atleast2d(tensors: readonly Tensor[]): Tensor[];
+/** atleast2d, off the event loop. */
+export function atleast2dAsync(input: Tensor): Promise<Tensor>;
+/** atleast2d, off the event loop. */
+export function atleast2dAsync(tensors: readonly Tensor[]): Promise<Tensor[]>;
+/**
+ * A view of at least 3 dimensions.
+ */
+export function atleast3d(input: Tensor): Tensor;
+/**
+ * Views of at least 3 dimensions.
+ */
+export function atleast3d(tensors: readonly Tensor[]): Tensor[];
+/** atleast3d, off the event loop. */
+export function atleast3dAsync(input: Tensor): Promise<Tensor>;
+/** atleast3d, off the event loop. */
+export function atleast3dAsync(tensors: readonly Tensor[]): Promise<Tensor[]>;
+/**
+ * Expands all tensors to their common shape, without copying.
+ */
+export function broadcastTensors(tensors: readonly Tensor[]): Tensor[];
+/** broadcastTensors, off the event loop. */
+export function broadcastTensorsAsync(tensors: readonly Tensor[]): Promise<Tensor[]>;
+/**
+ * Expands vectors of one dtype to the coordinates of a grid, without copying. `indexing` is 'ij' (the default) or 'xy', which swaps the first two
+ * dimensions.
+ */
+export function meshgrid(tensors: readonly Tensor[], options?: { indexing?: string | null }): Tensor[];
+/** meshgrid, off the event loop. */
+export function meshgridAsync(tensors: readonly Tensor[], options?: { indexing?: string | null }): Promise<Tensor[]>;
+/**
+ * All combinations of one element of each vector, a row for each.
+ */
+export function cartesianProd(tensors: readonly Tensor[]): Tensor;
+/** cartesianProd, off the event loop. */
+export function cartesianProdAsync(tensors: readonly Tensor[]): Promise<Tensor>;
+/**
+ * The combinations of `r` elements of a vector, a row for each.
+ */
+export function combinations(input: Tensor, options?: { r?: Int; withReplacement?: boolean }): Tensor;
+export function combinations(input: Tensor, r: Int, options?: { withReplacement?: boolean }): Tensor;
+export function combinations(input: Tensor, r: Int, withReplacement: boolean): Tensor;
+/** combinations, off the event loop. */
+export function combinationsAsync(input: Tensor, options?: { r?: Int; withReplacement?: boolean }): Promise<Tensor>;
+export function combinationsAsync(input: Tensor, r: Int, options?: { withReplacement?: boolean }): Promise<Tensor>;
+export function combinationsAsync(input: Tensor, r: Int, withReplacement: boolean): Promise<Tensor>;
+/**
+ * Puts matrices on the diagonal of a matrix of zeros; vectors are rows. dtypes are promoted.
+ */
+export function blockDiag(tensors: readonly Tensor[]): Tensor;
+/** blockDiag, off the event loop. */
+export function blockDiagAsync(tensors: readonly Tensor[]): Promise<Tensor>;
+/**
+ * `repeat` in which missing leading repeats are 1.
+ */
+export function tile(input: Tensor, options: { dims: Ints }): Tensor;
+export function tile(input: Tensor, dims: Ints): Tensor;
+/** tile, off the event loop. */
+export function tileAsync(input: Tensor, options: { dims: Ints }): Promise<Tensor>;
+export function tileAsync(input: Tensor, dims: Ints): Promise<Tensor>;
+/**
+ * Lists every position of the int32 or int64 vector `repeats` as often as its value says.
+ */
+export function repeatInterleave(repeats: Tensor, options?: { outputSize?: Int | null }): Tensor;
+/**
+ * Repeats every element of dimension `dim`, or of the flattened tensor.
+ */
+export function repeatInterleave(input: Tensor, options: { repeats: Int; dim?: Int | null; outputSize?: Int | null }): Tensor;
+export function repeatInterleave(input: Tensor, repeats: Int, options?: { dim?: Int | null; outputSize?: Int | null }): Tensor;
+export function repeatInterleave(input: Tensor, repeats: Int, dim: Int | null, options?: { outputSize?: Int | null }): Tensor;
+/**
+ * Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
+ */
+export function repeatInterleave(input: Tensor, options: { repeats: Tensor; dim?: Int | null; outputSize?: Int | null }): Tensor;
+export function repeatInterleave(input: Tensor, repeats: Tensor, options?: { dim?: Int | null; outputSize?: Int | null }): Tensor;
+export function repeatInterleave(input: Tensor, repeats: Tensor, dim: Int | null, options?: { outputSize?: Int | null }): Tensor;
+/** repeatInterleave, off the event loop. */
+export function repeatInterleaveAsync(repeats: Tensor, options?: { outputSize?: Int | null }): Promise<Tensor>;
+/** repeatInterleave, off the event loop. */
+export function repeatInterleaveAsync(input: Tensor, options: { repeats: Int; dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Int, options?: { dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Int, dim: Int | null, options?: { outputSize?: Int | null }): Promise<Tensor>;
+/** repeatInterleave, off the event loop. */
+export function repeatInterleaveAsync(input: Tensor, options: { repeats: Tensor; dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Tensor, options?: { dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Tensor, dim: Int | null, options?: { outputSize?: Int | null }): Promise<Tensor>;
+/**
+ * Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
+ */
+export function roll(input: Tensor, options: { shifts: Ints; dims?: Ints }): Tensor;
+export function roll(input: Tensor, shifts: Ints, options?: { dims?: Ints }): Tensor;
+export function roll(input: Tensor, shifts: Ints, dims: Ints): Tensor;
+/** roll, off the event loop. */
+export function rollAsync(input: Tensor, options: { shifts: Ints; dims?: Ints }): Promise<Tensor>;
+export function rollAsync(input: Tensor, shifts: Ints, options?: { dims?: Ints }): Promise<Tensor>;
+export function rollAsync(input: Tensor, shifts: Ints, dims: Ints): Promise<Tensor>;
+/**
+ * Reverses the order of positions in the listed dimensions.
+ */
+export function flip(input: Tensor, options: { dims: Ints }): Tensor;
+export function flip(input: Tensor, dims: Ints): Tensor;
+/** flip, off the event loop. */
+export function flipAsync(input: Tensor, options: { dims: Ints }): Promise<Tensor>;
+export function flipAsync(input: Tensor, dims: Ints): Promise<Tensor>;
+/**
+ * Reverses the order of columns, dimension 1.
+ */
+export function fliplr(input: Tensor): Tensor;
+/** fliplr, off the event loop. */
+export function fliplrAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Reverses the order of rows, dimension 0.
+ */
+export function flipud(input: Tensor): Tensor;
+/** flipud, off the event loop. */
+export function flipudAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second.
+ */
+export function rot90(input: Tensor, options?: { k?: Int; dims?: Ints }): Tensor;
+export function rot90(input: Tensor, k: Int, options?: { dims?: Ints }): Tensor;
+export function rot90(input: Tensor, k: Int, dims: Ints): Tensor;
+/** rot90, off the event loop. */
+export function rot90Async(input: Tensor, options?: { k?: Int; dims?: Ints }): Promise<Tensor>;
+export function rot90Async(input: Tensor, k: Int, options?: { dims?: Ints }): Promise<Tensor>;
+export function rot90Async(input: Tensor, k: Int, dims: Ints): Promise<Tensor>;
+/**
+ * Keeps the elements on and below a diagonal of matrices; the others are zero.
+ */
+export function tril(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
+export function tril(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Tensor;
+/** tril, off the event loop. */
+export function trilAsync(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function trilAsync(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Keeps the elements on and above a diagonal of matrices; the others are zero.
+ */
+export function triu(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
+export function triu(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Tensor;
+/** triu, off the event loop. */
+export function triuAsync(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function triuAsync(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
+ */
+export function diag(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
+export function diag(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Tensor;
+/** diag, off the event loop. */
+export function diagAsync(input: Tensor, options?: { diagonal?: Int; out?: Tensor | null }): Promise<Tensor>;
+export function diagAsync(input: Tensor, diagonal: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Spreads the last dimension over diagonal `offset` of two new dimensions of zeros.
+ */
+export function diagEmbed(input: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+export function diagEmbed(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
+export function diagEmbed(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
+export function diagEmbed(input: Tensor, offset: Int, dim1: Int, dim2: Int): Tensor;
+/** diagEmbed, off the event loop. */
+export function diagEmbedAsync(input: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, offset: Int, dim1: Int, dim2: Int): Promise<Tensor>;
+/**
+ * A matrix with the elements of `self` on its diagonal.
+ */
+export function diagflat(input: Tensor, options?: { offset?: Int }): Tensor;
+export function diagflat(input: Tensor, offset: Int): Tensor;
+/** diagflat, off the event loop. */
+export function diagflatAsync(input: Tensor, options?: { offset?: Int }): Promise<Tensor>;
+export function diagflatAsync(input: Tensor, offset: Int): Promise<Tensor>;
+/**
+ * A copy of `self` in which `src` replaces a diagonal.
+ */
+export function diagonalScatter(input: Tensor, options: { src: Tensor; offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+export function diagonalScatter(input: Tensor, src: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+export function diagonalScatter(input: Tensor, src: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
+export function diagonalScatter(input: Tensor, src: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
+export function diagonalScatter(input: Tensor, src: Tensor, offset: Int, dim1: Int, dim2: Int): Tensor;
+/** diagonalScatter, off the event loop. */
+export function diagonalScatterAsync(input: Tensor, options: { src: Tensor; offset?: Int; dim1?: Int; dim2?: Int }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, dim1: Int, dim2: Int): Promise<Tensor>;
+/**
+ * A copy of `self` in which `src` replaces one position of a dimension.
+ */
+export function selectScatter(input: Tensor, options: { src: Tensor; dim: Int; index: Int }): Tensor;
+export function selectScatter(input: Tensor, src: Tensor, dim: Int, index: Int): Tensor;
+/** selectScatter, off the event loop. */
+export function selectScatterAsync(input: Tensor, options: { src: Tensor; dim: Int; index: Int }): Promise<Tensor>;
+export function selectScatterAsync(input: Tensor, src: Tensor, dim: Int, index: Int): Promise<Tensor>;
+/**
+ * A copy of `self` in which `src` replaces positions start:end:step of a dimension.
+ */
+export function sliceScatter(input: Tensor, options: { src: Tensor; dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int): Tensor;
+/** sliceScatter, off the event loop. */
+export function sliceScatterAsync(input: Tensor, options: { src: Tensor; dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int): Promise<Tensor>;
+/**
+ * A copy of `self` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
+ */
+export function asStridedScatter(input: Tensor, options: { src: Tensor; size: Ints; stride: Ints; storageOffset?: Int | null }): Tensor;
+export function asStridedScatter(input: Tensor, src: Tensor, size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Tensor;
+export function asStridedScatter(input: Tensor, src: Tensor, size: Ints, stride: Ints, storageOffset: Int | null): Tensor;
+/** asStridedScatter, off the event loop. */
+export function asStridedScatterAsync(input: Tensor, options: { src: Tensor; size: Ints; stride: Ints; storageOffset?: Int | null }): Promise<Tensor>;
+export function asStridedScatterAsync(input: Tensor, src: Tensor, size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Promise<Tensor>;
+export function asStridedScatterAsync(input: Tensor, src: Tensor, size: Ints, stride: Ints, storageOffset: Int | null): Promise<Tensor>;
+/**
+ * Turns row-major numbers into coordinates, a tensor for each dimension of `shape`.
+ */
+export function unravelIndex(indices: Tensor, options: { shape: Ints }): Tensor[];
+export function unravelIndex(indices: Tensor, shape: Ints): Tensor[];
+/** unravelIndex, off the event loop. */
+export function unravelIndexAsync(indices: Tensor, options: { shape: Ints }): Promise<Tensor[]>;
+export function unravelIndexAsync(indices: Tensor, shape: Ints): Promise<Tensor[]>;
+/**
+ * Adds a border of one value. `pad` holds the widths before and after the last dimension, then the one before it, and so on; a negative width takes
+ * elements away.
+ */
+export function constantPadNd(input: Tensor, options: { pad: Ints; value?: Scalar }): Tensor;
+export function constantPadNd(input: Tensor, pad: Ints, options?: { value?: Scalar }): Tensor;
+export function constantPadNd(input: Tensor, pad: Ints, value: Scalar): Tensor;
+/** constantPadNd, off the event loop. */
+export function constantPadNdAsync(input: Tensor, options: { pad: Ints; value?: Scalar }): Promise<Tensor>;
+export function constantPadNdAsync(input: Tensor, pad: Ints, options?: { value?: Scalar }): Promise<Tensor>;
+export function constantPadNdAsync(input: Tensor, pad: Ints, value: Scalar): Promise<Tensor>;
+/**
  * Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
  */
 export function logicalAnd(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
@@ -3454,9 +3985,17 @@ export function randnAsync(size: Ints, options?: { generator?: Generator | null;
  */
 export function randint(low: Int, options: { high: Int; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 export function randint(low: Int, high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+/**
+ * Makes a tensor of random integers from [0, high). `dtype` is int64 unless given.
+ */
+export function randint(high: Int, options: { size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function randint(high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** randint, off the event loop. */
 export function randintAsync(low: Int, options: { high: Int; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
 export function randintAsync(low: Int, high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/** randint, off the event loop. */
+export function randintAsync(high: Int, options: { size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function randintAsync(high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
 /**
  * Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given.
  */
@@ -3480,9 +4019,17 @@ export function randnLikeAsync(input: Tensor, options?: { generator?: Generator 
  */
 export function randintLike(input: Tensor, options: { low: Int; high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
 export function randintLike(input: Tensor, low: Int, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
+/**
+ * Random integers from [0, high) with the shape, dtype and device of `self`.
+ */
+export function randintLike(input: Tensor, options: { high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
+export function randintLike(input: Tensor, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
 /** randintLike, off the event loop. */
 export function randintLikeAsync(input: Tensor, options: { low: Int; high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
 export function randintLikeAsync(input: Tensor, low: Int, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+/** randintLike, off the event loop. */
+export function randintLikeAsync(input: Tensor, options: { high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+export function randintLikeAsync(input: Tensor, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
 /**
  * Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
  */
@@ -4008,6 +4555,201 @@ export function where(condition: Tensor, input: Tensor | Scalar, other: Tensor |
 /** where, off the event loop. */
 export function whereAsync(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
 export function whereAsync(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+ */
+export function cumsum(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function cumsum(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+/** cumsum, off the event loop. */
+export function cumsumAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function cumsumAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+ */
+export function cumprod(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function cumprod(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+/** cumprod, off the event loop. */
+export function cumprodAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function cumprodAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+ */
+export function cummax(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function cummax(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** cummax, off the event loop. */
+export function cummaxAsync(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function cummaxAsync(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+ */
+export function cummin(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function cummin(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** cummin, off the event loop. */
+export function cumminAsync(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function cumminAsync(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * Logarithm of the running sum of exponentials along `dim`, without overflow.
+ */
+export function logcumsumexp(input: Tensor, options: { dim: Int; out?: Tensor | null }): Tensor;
+export function logcumsumexp(input: Tensor, dim: Int, options?: { out?: Tensor | null }): Tensor;
+/** logcumsumexp, off the event loop. */
+export function logcumsumexpAsync(input: Tensor, options: { dim: Int; out?: Tensor | null }): Promise<Tensor>;
+export function logcumsumexpAsync(input: Tensor, dim: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
+ * `keepdim` keeps reduced dimensions with size 1.
+ */
+export function logsumexp(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function logsumexp(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function logsumexp(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+/** logsumexp, off the event loop. */
+export function logsumexpAsync(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function logsumexpAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function logsumexpAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+ */
+export function softmax(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function softmax(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function softmax(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+/** softmax, off the event loop. */
+export function softmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function softmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function softmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+ */
+export function logSoftmax(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function logSoftmax(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function logSoftmax(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+/** logSoftmax, off the event loop. */
+export function logSoftmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function logSoftmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Promise<Tensor>;
+export function logSoftmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
+ */
+export function sort(input: Tensor, options?: { dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function sort(input: Tensor, dim: Int, options?: { descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function sort(input: Tensor, dim: Int, descending: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/**
+ * As `sort`, which is always stable.
+ */
+export function sort(input: Tensor, options: { stable: boolean | null; dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** sort, off the event loop. */
+export function sortAsync(input: Tensor, options?: { dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function sortAsync(input: Tensor, dim: Int, options?: { descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function sortAsync(input: Tensor, dim: Int, descending: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/** sort, off the event loop. */
+export function sortAsync(input: Tensor, options: { stable: boolean | null; dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * The int64 indices that sort `self` along `dim`.
+ */
+export function argsort(input: Tensor, options?: { dim?: Int; descending?: boolean }): Tensor;
+export function argsort(input: Tensor, dim: Int, options?: { descending?: boolean }): Tensor;
+export function argsort(input: Tensor, dim: Int, descending: boolean): Tensor;
+/**
+ * As `argsort`, which is always stable.
+ */
+export function argsort(input: Tensor, options: { stable: boolean; dim?: Int; descending?: boolean }): Tensor;
+/** argsort, off the event loop. */
+export function argsortAsync(input: Tensor, options?: { dim?: Int; descending?: boolean }): Promise<Tensor>;
+export function argsortAsync(input: Tensor, dim: Int, options?: { descending?: boolean }): Promise<Tensor>;
+export function argsortAsync(input: Tensor, dim: Int, descending: boolean): Promise<Tensor>;
+/** argsort, off the event loop. */
+export function argsortAsync(input: Tensor, options: { stable: boolean; dim?: Int; descending?: boolean }): Promise<Tensor>;
+/**
+ * Sorts along the first dimension.
+ */
+export function msort(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** msort, off the event loop. */
+export function msortAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
+ */
+export function topk(input: Tensor, options: { k: Int; dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function topk(input: Tensor, k: Int, options?: { dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function topk(input: Tensor, k: Int, dim: Int, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function topk(input: Tensor, k: Int, dim: Int, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function topk(input: Tensor, k: Int, dim: Int, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** topk, off the event loop. */
+export function topkAsync(input: Tensor, options: { k: Int; dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, options?: { dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, dim: Int, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, dim: Int, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, dim: Int, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * Of all elements, the lower median; NaN where there is one.
+ */
+export function median(input: Tensor): Tensor;
+/**
+ * Along `dim`, the lower median; NaN where there is one, and its int64 index.
+ */
+export function median(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function median(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function median(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** median, off the event loop. */
+export function medianAsync(input: Tensor): Promise<Tensor>;
+/** median, off the event loop. */
+export function medianAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function medianAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function medianAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * Of all elements, the lower median of what is not NaN.
+ */
+export function nanmedian(input: Tensor): Tensor;
+/**
+ * Along `dim`, the lower median of what is not NaN, and its int64 index.
+ */
+export function nanmedian(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function nanmedian(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function nanmedian(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** nanmedian, off the event loop. */
+export function nanmedianAsync(input: Tensor): Promise<Tensor>;
+/** nanmedian, off the event loop. */
+export function nanmedianAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function nanmedianAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function nanmedianAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
+ */
+export function kthvalue(input: Tensor, options: { k: Int; dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function kthvalue(input: Tensor, k: Int, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function kthvalue(input: Tensor, k: Int, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function kthvalue(input: Tensor, k: Int, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** kthvalue, off the event loop. */
+export function kthvalueAsync(input: Tensor, options: { k: Int; dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function kthvalueAsync(input: Tensor, k: Int, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function kthvalueAsync(input: Tensor, k: Int, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function kthvalueAsync(input: Tensor, k: Int, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * The most frequent element along `dim`, the smallest of several, and the int64 index of its last occurrence.
+ */
+export function mode(input: Tensor, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function mode(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function mode(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+/** mode, off the event loop. */
+export function modeAsync(input: Tensor, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function modeAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function modeAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * The position in `sorted_sequence`, sorted along its last dimension, before which each element of `self` could be inserted; after equal elements
+ * with `right` or `side` 'right'. The sequence is 1-D or agrees with `self` in all dimensions but the last. `sorter` holds the order of a
+ * sequence that is not sorted. Gives int64, int32 with `out_int32`.
+ */
+export function searchsorted(sortedSequence: Tensor, options: { input: Tensor | Scalar; outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor | null }): Tensor;
+export function searchsorted(sortedSequence: Tensor, input: Tensor | Scalar, options?: { outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor | null }): Tensor;
+/** searchsorted, off the event loop. */
+export function searchsortedAsync(sortedSequence: Tensor, options: { input: Tensor | Scalar; outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
+export function searchsortedAsync(sortedSequence: Tensor, input: Tensor | Scalar, options?: { outInt32?: boolean; right?: boolean; side?: string | null; sorter?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The index of the bucket between sorted `boundaries` (1-D) that each element of `self` belongs to, as `searchsorted` gives it.
+ */
+export function bucketize(input: Tensor | Scalar, options: { boundaries: Tensor; outInt32?: boolean; right?: boolean; out?: Tensor | null }): Tensor;
+export function bucketize(input: Tensor | Scalar, boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean; out?: Tensor | null }): Tensor;
+/** bucketize, off the event loop. */
+export function bucketizeAsync(input: Tensor | Scalar, options: { boundaries: Tensor; outInt32?: boolean; right?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function bucketizeAsync(input: Tensor | Scalar, boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean; out?: Tensor | null }): Promise<Tensor>;
 /**
  * The error function of every element. Integers and bool count as the default dtype.
  */
@@ -4692,3 +5434,4 @@ export namespace special {
 }
 export { var_ as var };
 
+export {};

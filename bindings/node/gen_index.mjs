@@ -61,10 +61,14 @@ const lt_argmax = lt.argmax;
 const lt_argmaxAsync = lt.argmaxAsync;
 const lt_argmin = lt.argmin;
 const lt_argminAsync = lt.argminAsync;
+const lt_argsort = lt.argsort;
+const lt_argsortAsync = lt.argsortAsync;
 const lt_argwhere = lt.argwhere;
 const lt_argwhereAsync = lt.argwhereAsync;
 const lt_asStrided = lt.asStrided;
 const lt_asStridedAsync = lt.asStridedAsync;
+const lt_asStridedScatter = lt.asStridedScatter;
+const lt_asStridedScatterAsync = lt.asStridedScatterAsync;
 const lt_asTensor = lt.asTensor;
 const lt_asin = lt.asin;
 const lt_asinAsync = lt.asinAsync;
@@ -76,6 +80,12 @@ const lt_atan2Async = lt.atan2Async;
 const lt_atanAsync = lt.atanAsync;
 const lt_atanh = lt.atanh;
 const lt_atanhAsync = lt.atanhAsync;
+const lt_atleast1d = lt.atleast1d;
+const lt_atleast1dAsync = lt.atleast1dAsync;
+const lt_atleast2d = lt.atleast2d;
+const lt_atleast2dAsync = lt.atleast2dAsync;
+const lt_atleast3d = lt.atleast3d;
+const lt_atleast3dAsync = lt.atleast3dAsync;
 const lt_baddbmm = lt.baddbmm;
 const lt_baddbmmAsync = lt.baddbmmAsync;
 const lt_bernoulli = lt.bernoulli;
@@ -93,12 +103,22 @@ const lt_bitwiseRightShift = lt.bitwiseRightShift;
 const lt_bitwiseRightShiftAsync = lt.bitwiseRightShiftAsync;
 const lt_bitwiseXor = lt.bitwiseXor;
 const lt_bitwiseXorAsync = lt.bitwiseXorAsync;
+const lt_blockDiag = lt.blockDiag;
+const lt_blockDiagAsync = lt.blockDiagAsync;
 const lt_bmm = lt.bmm;
 const lt_bmmAsync = lt.bmmAsync;
 const lt_bool = lt.bool;
+const lt_broadcastTensors = lt.broadcastTensors;
+const lt_broadcastTensorsAsync = lt.broadcastTensorsAsync;
 const lt_broadcastTo = lt.broadcastTo;
 const lt_broadcastToAsync = lt.broadcastToAsync;
+const lt_bucketize = lt.bucketize;
+const lt_bucketizeAsync = lt.bucketizeAsync;
 const lt_canCast = lt.canCast;
+const lt_cartesianProd = lt.cartesianProd;
+const lt_cartesianProdAsync = lt.cartesianProdAsync;
+const lt_cat = lt.cat;
+const lt_catAsync = lt.catAsync;
 const lt_ceil = lt.ceil;
 const lt_ceilAsync = lt.ceilAsync;
 const lt_channelsLast = lt.channelsLast;
@@ -115,15 +135,25 @@ const lt_clip = lt.clip;
 const lt_clipAsync = lt.clipAsync;
 const lt_clone = lt.clone;
 const lt_cloneAsync = lt.cloneAsync;
+const lt_columnStack = lt.columnStack;
+const lt_columnStackAsync = lt.columnStackAsync;
+const lt_combinations = lt.combinations;
+const lt_combinationsAsync = lt.combinationsAsync;
 const lt_complex = lt.complex;
 const lt_complex128 = lt.complex128;
 const lt_complex32 = lt.complex32;
 const lt_complex64 = lt.complex64;
 const lt_complexAsync = lt.complexAsync;
+const lt_concat = lt.concat;
+const lt_concatAsync = lt.concatAsync;
+const lt_concatenate = lt.concatenate;
+const lt_concatenateAsync = lt.concatenateAsync;
 const lt_conj = lt.conj;
 const lt_conjAsync = lt.conjAsync;
 const lt_conjPhysical = lt.conjPhysical;
 const lt_conjPhysicalAsync = lt.conjPhysicalAsync;
+const lt_constantPadNd = lt.constantPadNd;
+const lt_constantPadNdAsync = lt.constantPadNdAsync;
 const lt_contiguousFormat = lt.contiguousFormat;
 const lt_copysign = lt.copysign;
 const lt_copysignAsync = lt.copysignAsync;
@@ -134,13 +164,29 @@ const lt_coshAsync = lt.coshAsync;
 const lt_countNonzero = lt.countNonzero;
 const lt_countNonzeroAsync = lt.countNonzeroAsync;
 const lt_cpuTier = lt.cpuTier;
+const lt_cummax = lt.cummax;
+const lt_cummaxAsync = lt.cummaxAsync;
+const lt_cummin = lt.cummin;
+const lt_cumminAsync = lt.cumminAsync;
+const lt_cumprod = lt.cumprod;
+const lt_cumprodAsync = lt.cumprodAsync;
+const lt_cumsum = lt.cumsum;
+const lt_cumsumAsync = lt.cumsumAsync;
 const lt_defaultGenerator = lt.defaultGenerator;
 const lt_deg2rad = lt.deg2rad;
 const lt_deg2radAsync = lt.deg2radAsync;
 const lt_detach = lt.detach;
 const lt_detachAsync = lt.detachAsync;
+const lt_diag = lt.diag;
+const lt_diagAsync = lt.diagAsync;
+const lt_diagEmbed = lt.diagEmbed;
+const lt_diagEmbedAsync = lt.diagEmbedAsync;
+const lt_diagflat = lt.diagflat;
+const lt_diagflatAsync = lt.diagflatAsync;
 const lt_diagonal = lt.diagonal;
 const lt_diagonalAsync = lt.diagonalAsync;
+const lt_diagonalScatter = lt.diagonalScatter;
+const lt_diagonalScatterAsync = lt.diagonalScatterAsync;
 const lt_digamma = lt.digamma;
 const lt_digammaAsync = lt.digammaAsync;
 const lt_div = lt.div;
@@ -151,6 +197,8 @@ const lt_dot = lt.dot;
 const lt_dotAsync = lt.dotAsync;
 const lt_dsplit = lt.dsplit;
 const lt_dsplitAsync = lt.dsplitAsync;
+const lt_dstack = lt.dstack;
+const lt_dstackAsync = lt.dstackAsync;
 const lt_dtypeSize = lt.dtypeSize;
 const lt_einsum = lt.einsum;
 const lt_einsumAsync = lt.einsumAsync;
@@ -186,6 +234,12 @@ const lt_fix = lt.fix;
 const lt_fixAsync = lt.fixAsync;
 const lt_flatten = lt.flatten;
 const lt_flattenAsync = lt.flattenAsync;
+const lt_flip = lt.flip;
+const lt_flipAsync = lt.flipAsync;
+const lt_fliplr = lt.fliplr;
+const lt_fliplrAsync = lt.fliplrAsync;
+const lt_flipud = lt.flipud;
+const lt_flipudAsync = lt.flipudAsync;
 const lt_float = lt.float;
 const lt_float16 = lt.float16;
 const lt_float32 = lt.float32;
@@ -232,6 +286,8 @@ const lt_heaviside = lt.heaviside;
 const lt_heavisideAsync = lt.heavisideAsync;
 const lt_hsplit = lt.hsplit;
 const lt_hsplitAsync = lt.hsplitAsync;
+const lt_hstack = lt.hstack;
+const lt_hstackAsync = lt.hstackAsync;
 const lt_hypot = lt.hypot;
 const lt_hypotAsync = lt.hypotAsync;
 const lt_i0 = lt.i0;
@@ -276,6 +332,8 @@ const lt_isposinf = lt.isposinf;
 const lt_isposinfAsync = lt.isposinfAsync;
 const lt_isreal = lt.isreal;
 const lt_isrealAsync = lt.isrealAsync;
+const lt_kthvalue = lt.kthvalue;
+const lt_kthvalueAsync = lt.kthvalueAsync;
 const lt_lcm = lt.lcm;
 const lt_lcmAsync = lt.lcmAsync;
 const lt_ldexp = lt.ldexp;
@@ -301,10 +359,14 @@ const lt_log1pAsync = lt.log1pAsync;
 const lt_log2 = lt.log2;
 const lt_log2Async = lt.log2Async;
 const lt_logAsync = lt.logAsync;
+const lt_logSoftmax = lt.logSoftmax;
+const lt_logSoftmaxAsync = lt.logSoftmaxAsync;
 const lt_logaddexp = lt.logaddexp;
 const lt_logaddexp2 = lt.logaddexp2;
 const lt_logaddexp2Async = lt.logaddexp2Async;
 const lt_logaddexpAsync = lt.logaddexpAsync;
+const lt_logcumsumexp = lt.logcumsumexp;
+const lt_logcumsumexpAsync = lt.logcumsumexpAsync;
 const lt_logicalAnd = lt.logicalAnd;
 const lt_logicalAndAsync = lt.logicalAndAsync;
 const lt_logicalNot = lt.logicalNot;
@@ -317,6 +379,8 @@ const lt_logit = lt.logit;
 const lt_logitAsync = lt.logitAsync;
 const lt_logspace = lt.logspace;
 const lt_logspaceAsync = lt.logspaceAsync;
+const lt_logsumexp = lt.logsumexp;
+const lt_logsumexpAsync = lt.logsumexpAsync;
 const lt_lt = lt.lt;
 const lt_ltAsync = lt.ltAsync;
 const lt_manualSeed = lt.manualSeed;
@@ -334,17 +398,25 @@ const lt_maximum = lt.maximum;
 const lt_maximumAsync = lt.maximumAsync;
 const lt_mean = lt.mean;
 const lt_meanAsync = lt.meanAsync;
+const lt_median = lt.median;
+const lt_medianAsync = lt.medianAsync;
 const lt_memoryStats = lt.memoryStats;
+const lt_meshgrid = lt.meshgrid;
+const lt_meshgridAsync = lt.meshgridAsync;
 const lt_min = lt.min;
 const lt_minAsync = lt.minAsync;
 const lt_minimum = lt.minimum;
 const lt_minimumAsync = lt.minimumAsync;
 const lt_mm = lt.mm;
 const lt_mmAsync = lt.mmAsync;
+const lt_mode = lt.mode;
+const lt_modeAsync = lt.modeAsync;
 const lt_moveaxis = lt.moveaxis;
 const lt_moveaxisAsync = lt.moveaxisAsync;
 const lt_movedim = lt.movedim;
 const lt_movedimAsync = lt.movedimAsync;
+const lt_msort = lt.msort;
+const lt_msortAsync = lt.msortAsync;
 const lt_mul = lt.mul;
 const lt_mulAsync = lt.mulAsync;
 const lt_multinomial = lt.multinomial;
@@ -359,6 +431,8 @@ const lt_nanToNum = lt.nanToNum;
 const lt_nanToNumAsync = lt.nanToNumAsync;
 const lt_nanmean = lt.nanmean;
 const lt_nanmeanAsync = lt.nanmeanAsync;
+const lt_nanmedian = lt.nanmedian;
+const lt_nanmedianAsync = lt.nanmedianAsync;
 const lt_nansum = lt.nansum;
 const lt_nansumAsync = lt.nansumAsync;
 const lt_narrow = lt.narrow;
@@ -434,6 +508,8 @@ const lt_relu = lt.relu;
 const lt_reluAsync = lt.reluAsync;
 const lt_remainder = lt.remainder;
 const lt_remainderAsync = lt.remainderAsync;
+const lt_repeatInterleave = lt.repeatInterleave;
+const lt_repeatInterleaveAsync = lt.repeatInterleaveAsync;
 const lt_resetPeakMemoryStats = lt.resetPeakMemoryStats;
 const lt_reshape = lt.reshape;
 const lt_reshapeAsync = lt.reshapeAsync;
@@ -442,8 +518,14 @@ const lt_resolveConjAsync = lt.resolveConjAsync;
 const lt_resolveNeg = lt.resolveNeg;
 const lt_resolveNegAsync = lt.resolveNegAsync;
 const lt_resultType = lt.resultType;
+const lt_roll = lt.roll;
+const lt_rollAsync = lt.rollAsync;
+const lt_rot90 = lt.rot90;
+const lt_rot90Async = lt.rot90Async;
 const lt_round = lt.round;
 const lt_roundAsync = lt.roundAsync;
+const lt_rowStack = lt.rowStack;
+const lt_rowStackAsync = lt.rowStackAsync;
 const lt_rsqrt = lt.rsqrt;
 const lt_rsqrtAsync = lt.rsqrtAsync;
 const lt_rsub = lt.rsub;
@@ -459,8 +541,12 @@ const lt_scatterAsync = lt.scatterAsync;
 const lt_scatterReduce = lt.scatterReduce;
 const lt_scatterReduceAsync = lt.scatterReduceAsync;
 const lt_scope = lt.scope;
+const lt_searchsorted = lt.searchsorted;
+const lt_searchsortedAsync = lt.searchsortedAsync;
 const lt_select = lt.select;
 const lt_selectAsync = lt.selectAsync;
+const lt_selectScatter = lt.selectScatter;
+const lt_selectScatterAsync = lt.selectScatterAsync;
 const lt_setDefaultDevice = lt.setDefaultDevice;
 const lt_setDefaultDtype = lt.setDefaultDtype;
 const lt_setMemoryLimit = lt.setMemoryLimit;
@@ -481,6 +567,12 @@ const lt_sinh = lt.sinh;
 const lt_sinhAsync = lt.sinhAsync;
 const lt_slice = lt.slice;
 const lt_sliceAsync = lt.sliceAsync;
+const lt_sliceScatter = lt.sliceScatter;
+const lt_sliceScatterAsync = lt.sliceScatterAsync;
+const lt_softmax = lt.softmax;
+const lt_softmaxAsync = lt.softmaxAsync;
+const lt_sort = lt.sort;
+const lt_sortAsync = lt.sortAsync;
 const lt_special = lt.special;
 const lt_split = lt.split;
 const lt_splitAsync = lt.splitAsync;
@@ -492,6 +584,8 @@ const lt_square = lt.square;
 const lt_squareAsync = lt.squareAsync;
 const lt_squeeze = lt.squeeze;
 const lt_squeezeAsync = lt.squeezeAsync;
+const lt_stack = lt.stack;
+const lt_stackAsync = lt.stackAsync;
 const lt_std = lt.std;
 const lt_stdAsync = lt.stdAsync;
 const lt_stdMean = lt.stdMean;
@@ -523,11 +617,19 @@ const lt_tensorSplit = lt.tensorSplit;
 const lt_tensorSplitAsync = lt.tensorSplitAsync;
 const lt_tensordot = lt.tensordot;
 const lt_tensordotAsync = lt.tensordotAsync;
+const lt_tile = lt.tile;
+const lt_tileAsync = lt.tileAsync;
 const lt_toString = lt.toString;
+const lt_topk = lt.topk;
+const lt_topkAsync = lt.topkAsync;
 const lt_transpose = lt.transpose;
 const lt_transposeAsync = lt.transposeAsync;
+const lt_tril = lt.tril;
+const lt_trilAsync = lt.trilAsync;
 const lt_trilIndices = lt.trilIndices;
 const lt_trilIndicesAsync = lt.trilIndicesAsync;
+const lt_triu = lt.triu;
+const lt_triuAsync = lt.triuAsync;
 const lt_triuIndices = lt.triuIndices;
 const lt_triuIndicesAsync = lt.triuIndicesAsync;
 const lt_trueDivide = lt.trueDivide;
@@ -539,6 +641,8 @@ const lt_unbind = lt.unbind;
 const lt_unbindAsync = lt.unbindAsync;
 const lt_unflatten = lt.unflatten;
 const lt_unflattenAsync = lt.unflattenAsync;
+const lt_unravelIndex = lt.unravelIndex;
+const lt_unravelIndexAsync = lt.unravelIndexAsync;
 const lt_unsqueeze = lt.unsqueeze;
 const lt_unsqueezeAsync = lt.unsqueezeAsync;
 const lt_var = lt.var;
@@ -554,6 +658,8 @@ const lt_viewAsReal = lt.viewAsReal;
 const lt_viewAsRealAsync = lt.viewAsRealAsync;
 const lt_vsplit = lt.vsplit;
 const lt_vsplitAsync = lt.vsplitAsync;
+const lt_vstack = lt.vstack;
+const lt_vstackAsync = lt.vstackAsync;
 const lt_where = lt.where;
 const lt_whereAsync = lt.whereAsync;
 const lt_xlogy = lt.xlogy;
@@ -625,10 +731,14 @@ export {
   lt_argmaxAsync as argmaxAsync,
   lt_argmin as argmin,
   lt_argminAsync as argminAsync,
+  lt_argsort as argsort,
+  lt_argsortAsync as argsortAsync,
   lt_argwhere as argwhere,
   lt_argwhereAsync as argwhereAsync,
   lt_asStrided as asStrided,
   lt_asStridedAsync as asStridedAsync,
+  lt_asStridedScatter as asStridedScatter,
+  lt_asStridedScatterAsync as asStridedScatterAsync,
   lt_asTensor as asTensor,
   lt_asin as asin,
   lt_asinAsync as asinAsync,
@@ -640,6 +750,12 @@ export {
   lt_atanAsync as atanAsync,
   lt_atanh as atanh,
   lt_atanhAsync as atanhAsync,
+  lt_atleast1d as atleast1d,
+  lt_atleast1dAsync as atleast1dAsync,
+  lt_atleast2d as atleast2d,
+  lt_atleast2dAsync as atleast2dAsync,
+  lt_atleast3d as atleast3d,
+  lt_atleast3dAsync as atleast3dAsync,
   lt_baddbmm as baddbmm,
   lt_baddbmmAsync as baddbmmAsync,
   lt_bernoulli as bernoulli,
@@ -657,12 +773,22 @@ export {
   lt_bitwiseRightShiftAsync as bitwiseRightShiftAsync,
   lt_bitwiseXor as bitwiseXor,
   lt_bitwiseXorAsync as bitwiseXorAsync,
+  lt_blockDiag as blockDiag,
+  lt_blockDiagAsync as blockDiagAsync,
   lt_bmm as bmm,
   lt_bmmAsync as bmmAsync,
   lt_bool as bool,
+  lt_broadcastTensors as broadcastTensors,
+  lt_broadcastTensorsAsync as broadcastTensorsAsync,
   lt_broadcastTo as broadcastTo,
   lt_broadcastToAsync as broadcastToAsync,
+  lt_bucketize as bucketize,
+  lt_bucketizeAsync as bucketizeAsync,
   lt_canCast as canCast,
+  lt_cartesianProd as cartesianProd,
+  lt_cartesianProdAsync as cartesianProdAsync,
+  lt_cat as cat,
+  lt_catAsync as catAsync,
   lt_ceil as ceil,
   lt_ceilAsync as ceilAsync,
   lt_channelsLast as channelsLast,
@@ -679,15 +805,25 @@ export {
   lt_clipAsync as clipAsync,
   lt_clone as clone,
   lt_cloneAsync as cloneAsync,
+  lt_columnStack as columnStack,
+  lt_columnStackAsync as columnStackAsync,
+  lt_combinations as combinations,
+  lt_combinationsAsync as combinationsAsync,
   lt_complex as complex,
   lt_complex128 as complex128,
   lt_complex32 as complex32,
   lt_complex64 as complex64,
   lt_complexAsync as complexAsync,
+  lt_concat as concat,
+  lt_concatAsync as concatAsync,
+  lt_concatenate as concatenate,
+  lt_concatenateAsync as concatenateAsync,
   lt_conj as conj,
   lt_conjAsync as conjAsync,
   lt_conjPhysical as conjPhysical,
   lt_conjPhysicalAsync as conjPhysicalAsync,
+  lt_constantPadNd as constantPadNd,
+  lt_constantPadNdAsync as constantPadNdAsync,
   lt_contiguousFormat as contiguousFormat,
   lt_copysign as copysign,
   lt_copysignAsync as copysignAsync,
@@ -698,13 +834,29 @@ export {
   lt_countNonzero as countNonzero,
   lt_countNonzeroAsync as countNonzeroAsync,
   lt_cpuTier as cpuTier,
+  lt_cummax as cummax,
+  lt_cummaxAsync as cummaxAsync,
+  lt_cummin as cummin,
+  lt_cumminAsync as cumminAsync,
+  lt_cumprod as cumprod,
+  lt_cumprodAsync as cumprodAsync,
+  lt_cumsum as cumsum,
+  lt_cumsumAsync as cumsumAsync,
   lt_defaultGenerator as defaultGenerator,
   lt_deg2rad as deg2rad,
   lt_deg2radAsync as deg2radAsync,
   lt_detach as detach,
   lt_detachAsync as detachAsync,
+  lt_diag as diag,
+  lt_diagAsync as diagAsync,
+  lt_diagEmbed as diagEmbed,
+  lt_diagEmbedAsync as diagEmbedAsync,
+  lt_diagflat as diagflat,
+  lt_diagflatAsync as diagflatAsync,
   lt_diagonal as diagonal,
   lt_diagonalAsync as diagonalAsync,
+  lt_diagonalScatter as diagonalScatter,
+  lt_diagonalScatterAsync as diagonalScatterAsync,
   lt_digamma as digamma,
   lt_digammaAsync as digammaAsync,
   lt_div as div,
@@ -715,6 +867,8 @@ export {
   lt_dotAsync as dotAsync,
   lt_dsplit as dsplit,
   lt_dsplitAsync as dsplitAsync,
+  lt_dstack as dstack,
+  lt_dstackAsync as dstackAsync,
   lt_dtypeSize as dtypeSize,
   lt_einsum as einsum,
   lt_einsumAsync as einsumAsync,
@@ -750,6 +904,12 @@ export {
   lt_fixAsync as fixAsync,
   lt_flatten as flatten,
   lt_flattenAsync as flattenAsync,
+  lt_flip as flip,
+  lt_flipAsync as flipAsync,
+  lt_fliplr as fliplr,
+  lt_fliplrAsync as fliplrAsync,
+  lt_flipud as flipud,
+  lt_flipudAsync as flipudAsync,
   lt_float as float,
   lt_float16 as float16,
   lt_float32 as float32,
@@ -796,6 +956,8 @@ export {
   lt_heavisideAsync as heavisideAsync,
   lt_hsplit as hsplit,
   lt_hsplitAsync as hsplitAsync,
+  lt_hstack as hstack,
+  lt_hstackAsync as hstackAsync,
   lt_hypot as hypot,
   lt_hypotAsync as hypotAsync,
   lt_i0 as i0,
@@ -840,6 +1002,8 @@ export {
   lt_isposinfAsync as isposinfAsync,
   lt_isreal as isreal,
   lt_isrealAsync as isrealAsync,
+  lt_kthvalue as kthvalue,
+  lt_kthvalueAsync as kthvalueAsync,
   lt_lcm as lcm,
   lt_lcmAsync as lcmAsync,
   lt_ldexp as ldexp,
@@ -865,10 +1029,14 @@ export {
   lt_log2 as log2,
   lt_log2Async as log2Async,
   lt_logAsync as logAsync,
+  lt_logSoftmax as logSoftmax,
+  lt_logSoftmaxAsync as logSoftmaxAsync,
   lt_logaddexp as logaddexp,
   lt_logaddexp2 as logaddexp2,
   lt_logaddexp2Async as logaddexp2Async,
   lt_logaddexpAsync as logaddexpAsync,
+  lt_logcumsumexp as logcumsumexp,
+  lt_logcumsumexpAsync as logcumsumexpAsync,
   lt_logicalAnd as logicalAnd,
   lt_logicalAndAsync as logicalAndAsync,
   lt_logicalNot as logicalNot,
@@ -881,6 +1049,8 @@ export {
   lt_logitAsync as logitAsync,
   lt_logspace as logspace,
   lt_logspaceAsync as logspaceAsync,
+  lt_logsumexp as logsumexp,
+  lt_logsumexpAsync as logsumexpAsync,
   lt_lt as lt,
   lt_ltAsync as ltAsync,
   lt_manualSeed as manualSeed,
@@ -898,17 +1068,25 @@ export {
   lt_maximumAsync as maximumAsync,
   lt_mean as mean,
   lt_meanAsync as meanAsync,
+  lt_median as median,
+  lt_medianAsync as medianAsync,
   lt_memoryStats as memoryStats,
+  lt_meshgrid as meshgrid,
+  lt_meshgridAsync as meshgridAsync,
   lt_min as min,
   lt_minAsync as minAsync,
   lt_minimum as minimum,
   lt_minimumAsync as minimumAsync,
   lt_mm as mm,
   lt_mmAsync as mmAsync,
+  lt_mode as mode,
+  lt_modeAsync as modeAsync,
   lt_moveaxis as moveaxis,
   lt_moveaxisAsync as moveaxisAsync,
   lt_movedim as movedim,
   lt_movedimAsync as movedimAsync,
+  lt_msort as msort,
+  lt_msortAsync as msortAsync,
   lt_mul as mul,
   lt_mulAsync as mulAsync,
   lt_multinomial as multinomial,
@@ -923,6 +1101,8 @@ export {
   lt_nanToNumAsync as nanToNumAsync,
   lt_nanmean as nanmean,
   lt_nanmeanAsync as nanmeanAsync,
+  lt_nanmedian as nanmedian,
+  lt_nanmedianAsync as nanmedianAsync,
   lt_nansum as nansum,
   lt_nansumAsync as nansumAsync,
   lt_narrow as narrow,
@@ -998,6 +1178,8 @@ export {
   lt_reluAsync as reluAsync,
   lt_remainder as remainder,
   lt_remainderAsync as remainderAsync,
+  lt_repeatInterleave as repeatInterleave,
+  lt_repeatInterleaveAsync as repeatInterleaveAsync,
   lt_resetPeakMemoryStats as resetPeakMemoryStats,
   lt_reshape as reshape,
   lt_reshapeAsync as reshapeAsync,
@@ -1006,8 +1188,14 @@ export {
   lt_resolveNeg as resolveNeg,
   lt_resolveNegAsync as resolveNegAsync,
   lt_resultType as resultType,
+  lt_roll as roll,
+  lt_rollAsync as rollAsync,
+  lt_rot90 as rot90,
+  lt_rot90Async as rot90Async,
   lt_round as round,
   lt_roundAsync as roundAsync,
+  lt_rowStack as rowStack,
+  lt_rowStackAsync as rowStackAsync,
   lt_rsqrt as rsqrt,
   lt_rsqrtAsync as rsqrtAsync,
   lt_rsub as rsub,
@@ -1023,8 +1211,12 @@ export {
   lt_scatterReduce as scatterReduce,
   lt_scatterReduceAsync as scatterReduceAsync,
   lt_scope as scope,
+  lt_searchsorted as searchsorted,
+  lt_searchsortedAsync as searchsortedAsync,
   lt_select as select,
   lt_selectAsync as selectAsync,
+  lt_selectScatter as selectScatter,
+  lt_selectScatterAsync as selectScatterAsync,
   lt_setDefaultDevice as setDefaultDevice,
   lt_setDefaultDtype as setDefaultDtype,
   lt_setMemoryLimit as setMemoryLimit,
@@ -1045,6 +1237,12 @@ export {
   lt_sinhAsync as sinhAsync,
   lt_slice as slice,
   lt_sliceAsync as sliceAsync,
+  lt_sliceScatter as sliceScatter,
+  lt_sliceScatterAsync as sliceScatterAsync,
+  lt_softmax as softmax,
+  lt_softmaxAsync as softmaxAsync,
+  lt_sort as sort,
+  lt_sortAsync as sortAsync,
   lt_special as special,
   lt_split as split,
   lt_splitAsync as splitAsync,
@@ -1056,6 +1254,8 @@ export {
   lt_squareAsync as squareAsync,
   lt_squeeze as squeeze,
   lt_squeezeAsync as squeezeAsync,
+  lt_stack as stack,
+  lt_stackAsync as stackAsync,
   lt_std as std,
   lt_stdAsync as stdAsync,
   lt_stdMean as stdMean,
@@ -1087,11 +1287,19 @@ export {
   lt_tensorSplitAsync as tensorSplitAsync,
   lt_tensordot as tensordot,
   lt_tensordotAsync as tensordotAsync,
+  lt_tile as tile,
+  lt_tileAsync as tileAsync,
   lt_toString as toString,
+  lt_topk as topk,
+  lt_topkAsync as topkAsync,
   lt_transpose as transpose,
   lt_transposeAsync as transposeAsync,
+  lt_tril as tril,
+  lt_trilAsync as trilAsync,
   lt_trilIndices as trilIndices,
   lt_trilIndicesAsync as trilIndicesAsync,
+  lt_triu as triu,
+  lt_triuAsync as triuAsync,
   lt_triuIndices as triuIndices,
   lt_triuIndicesAsync as triuIndicesAsync,
   lt_trueDivide as trueDivide,
@@ -1103,6 +1311,8 @@ export {
   lt_unbindAsync as unbindAsync,
   lt_unflatten as unflatten,
   lt_unflattenAsync as unflattenAsync,
+  lt_unravelIndex as unravelIndex,
+  lt_unravelIndexAsync as unravelIndexAsync,
   lt_unsqueeze as unsqueeze,
   lt_unsqueezeAsync as unsqueezeAsync,
   lt_var as var,
@@ -1118,6 +1328,8 @@ export {
   lt_viewAsRealAsync as viewAsRealAsync,
   lt_vsplit as vsplit,
   lt_vsplitAsync as vsplitAsync,
+  lt_vstack as vstack,
+  lt_vstackAsync as vstackAsync,
   lt_where as where,
   lt_whereAsync as whereAsync,
   lt_xlogy as xlogy,

@@ -325,7 +325,7 @@ func contract(a, b *tensor.Tensor, sum []bool) (*tensor.Tensor, error) {
 
 // gathered views t with its positions in order, joined into a batch of matrices.
 func gathered(t *tensor.Tensor, order []int, batch, rows, cols int64) (*tensor.Tensor, error) {
-	view, err := permuted("einsum", t, order)
+	view, err := permuted("einsum", t, order...)
 	if err != nil {
 		return nil, err
 	}

@@ -110,8 +110,8 @@ func (a *at) params(d dtype.DType) *iter.Params {
 	return p
 }
 
-// along is at for an index that names positions of dimension d of self, its own sizes being those of the result.
-func along(self *tensor.Tensor, d int, index *tensor.Tensor) *at {
+// placeAlong is at for an index that names positions of dimension d of self, its own sizes being those of the result.
+func placeAlong(self *tensor.Tensor, d int, index *tensor.Tensor) *at {
 	a := &at{sizes: index.Sizes(), strides: slices.Clone(self.Strides()), step: 1, index: index}
 	if len(a.strides) > 0 {
 		a.step, a.strides[d] = a.strides[d], 0

@@ -164,7 +164,7 @@ func (s *scattering) write(to *tensor.Tensor) error {
 	if !ok {
 		return err
 	}
-	return along(view, s.d, s.index).write(s.op, view, s.source)
+	return placeAlong(view, s.d, s.index).write(s.op, view, s.source)
 }
 
 // reduce combines by a named operation: sum, prod, mean, amax, amin.
@@ -180,7 +180,7 @@ func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) er
 	if !ok {
 		return err
 	}
-	place := along(view, s.d, s.index)
+	place := placeAlong(view, s.d, s.index)
 	if !includeSelf {
 		start, err := s.hold(single(s.op, identity(name, to.DType()), to.DType()))
 		if err != nil {
@@ -206,7 +206,7 @@ func (s *scattering) divide(view *tensor.Tensor, includeSelf bool) error {
 	if err != nil {
 		return err
 	}
-	if err := along(counts, s.d, s.index).combine(s.op, scatterAdd, counts, one); err != nil {
+	if err := placeAlong(counts, s.d, s.index).combine(s.op, scatterAdd, counts, one); err != nil {
 		return err
 	}
 	return iter.Run(s.op, divideByCount, view.DType().Compute(), 1, []*tensor.Tensor{view, view, counts}, nil)
@@ -433,7 +433,7 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 			return err
 		}
 		defer full.Release()
-		return along(view, d, full).write(op, view, one)
+		return placeAlong(view, d, full).write(op, view, one)
 	})
 }
 

@@ -72,7 +72,7 @@ func readAlong(op string, to, self *tensor.Tensor, d int, index *tensor.Tensor) 
 			return at.read(op, to, self)
 		}
 	}
-	return along(self, d, index).read(op, to, self)
+	return placeAlong(self, d, index).read(op, to, self)
 }
 
 // vector refuses an index of more than one dimension.

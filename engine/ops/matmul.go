@@ -204,7 +204,7 @@ func Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) 
 	}
 	s := batch1.Sizes()
 	rows, inner, cols := s[1], s[0]*s[2], batch2.Sizes()[2]
-	flipped, err := permuted("addbmm", batch1, []int{1, 0, 2})
+	flipped, err := permuted("addbmm", batch1, 1, 0, 2)
 	if err != nil {
 		return nil, err
 	}

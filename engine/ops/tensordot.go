@@ -102,7 +102,7 @@ func freeDims(t *tensor.Tensor, mask []bool) (dims []int, sizes []int64) {
 
 // gatheredMatrix views t with its dimensions in order, joined into a matrix.
 func gatheredMatrix(t *tensor.Tensor, order []int, rows, cols int64) (*tensor.Tensor, error) {
-	view, err := permuted("tensordot", t, order)
+	view, err := permuted("tensordot", t, order...)
 	if err != nil {
 		return nil, err
 	}

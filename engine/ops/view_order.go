@@ -9,7 +9,7 @@ import (
 )
 
 // permuted is a view whose dimension i is self's dimension order[i].
-func permuted(op string, self *tensor.Tensor, order []int) (*tensor.Tensor, error) {
+func permuted(op string, self *tensor.Tensor, order ...int) (*tensor.Tensor, error) {
 	sizes, strides := make([]int64, len(order)), make([]int64, len(order))
 	for i, d := range order {
 		sizes[i], strides[i] = self.Sizes()[d], self.Strides()[d]
@@ -30,7 +30,7 @@ func Permute(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	for i, dim := range dims {
 		order[i], _ = shape.WrapDim("permute", dim, self.Dim())
 	}
-	return permuted("permute", self, order)
+	return permuted("permute", self, order...)
 }
 
 // Transpose swaps two dimensions.
@@ -65,7 +65,7 @@ func TransposeAll(self *tensor.Tensor) (*tensor.Tensor, error) {
 	for i := range order {
 		order[i] = len(order) - 1 - i
 	}
-	return permuted("T", self, order)
+	return permuted("T", self, order...)
 }
 
 // TransposeLast swaps the last two dimensions.
@@ -143,5 +143,5 @@ func MovedimList(self *tensor.Tensor, source, destination []int64) (*tensor.Tens
 		order[d] = next
 		next++
 	}
-	return permuted("movedim", self, order)
+	return permuted("movedim", self, order...)
 }

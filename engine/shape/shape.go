@@ -8,8 +8,11 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// MaxDims is the largest number of dimensions of a tensor.
-const MaxDims = 64
+// MaxDims is the largest number of dimensions of a tensor, and MaxReducedDims of one that is reduced over dimensions.
+const (
+	MaxDims        = 1024
+	MaxReducedDims = 64
+)
 
 // Numel is the product of sizes: 1 for no dimensions. Negative sizes and products beyond int64 are refused.
 func Numel(op string, sizes []int64) (int64, error) {
@@ -62,6 +65,9 @@ func WrapDim(op string, dim int64, ndim int) (int, error) {
 
 // WrapDims wraps every dim and refuses repeats. No dims means all of them when emptyIsAll is set.
 func WrapDims(op string, dims []int64, ndim int, emptyIsAll bool) (mask []bool, err error) {
+	if ndim > MaxReducedDims {
+		return nil, status.Runtimef("%s: only tensors with up to %d dims are supported, but this one has %d", op, MaxReducedDims, ndim)
+	}
 	mask = make([]bool, max(ndim, 1))
 	if len(dims) == 0 && emptyIsAll {
 		for i := range mask {

@@ -66,17 +66,22 @@ function withItems(items, fn) {
   }
 }
 
+// The elements in row-major order.
+function elements(t, share) {
+  const memory = native.memoryOf(t, share);
+  if (memory) return new views[t.dtype](memory);
+  return withForm(t, t.contiguous(), (dense) => elements(dense, share));
+}
+
 const methods = {
   data() {
-    const memory = native.memoryOf(this);
-    if (memory) return new views[this.dtype](memory);
-    return withForm(this, native.contiguous(this), (t) => t.data());
+    return elements(this, true);
   },
 
   toArray() {
     const { shape, dtype } = this;
-    if (wide[dtype]) return withForm(this, native.to(this, { dtype: wide[dtype] }), (t) => t.toArray());
-    const array = this.data();
+    if (wide[dtype]) return withForm(this, this.to({ dtype: wide[dtype] }), (t) => t.toArray());
+    const array = elements(this, false);
     const read = readers[dtype] ?? plain;
     let next = 0;
     const build = (depth) => {
@@ -87,20 +92,20 @@ const methods = {
   },
 
   at(...items) {
-    return withItems(items, (index) => native.index(this, index));
+    return withItems(items, (index) => this.index(index));
   },
 
   get(index) {
-    return native.index(this, index);
+    return this.index(index);
   },
 
   set(index, value) {
     const items = typeof index === 'string' ? index.split(',') : Array.isArray(index) ? index : [index];
-    const from = Array.isArray(value) || ArrayBuffer.isView(value) ? tensor(value) : value;
+    const made = Array.isArray(value) || ArrayBuffer.isView(value) ? tensor(value) : undefined;
     try {
-      withItems(items, (all) => native.index(this, all, from));
+      withItems(items, (all) => this.index(all, made ?? value));
     } finally {
-      if (from !== value) from.dispose();
+      made?.dispose();
     }
     return this;
   },

@@ -33,7 +33,6 @@ function failure(Kind, code, message) {
   return Object.assign(new Kind(message), { code });
 }
 
-const isFloat = (dtype) => dtype.startsWith('float') || dtype === 'bfloat16';
 const isComplex = (dtype) => dtype.startsWith('complex');
 
 // A number that counts as float although it may have no fraction.
@@ -55,7 +54,6 @@ function sizesOf(shape, count) {
 // The dtype that a typed array holds when the user asks for dtype: its own, or the one whose bits its elements are.
 function storedDtype(array, dtype) {
   const own = dtypeOf.get(array.constructor);
-  if (own === dtype) return own;
   if (carriers.get(dtype)?.includes(array.constructor)) return dtype;
   if (own === undefined) {
     throw failure(
@@ -73,14 +71,14 @@ function cast(made, dtype, device) {
   if (device && made.device !== device) change.device = device;
   if (Object.keys(change).length === 0) return made;
   try {
-    return native.to(made, change);
+    return made.to(change);
   } finally {
     made.dispose();
   }
 }
 
 function fromTyped(array, { dtype, device, shape }, share) {
-  const stored = storedDtype(array, dtype ?? dtypeOf.get(array.constructor));
+  const stored = storedDtype(array, dtype);
   const count = Math.floor(array.byteLength / native.dtypeSize(stored));
   const { buffer } = array;
   const shared = share && !buffer.resizable && !buffer.growable && (dtype ?? stored) === stored;
@@ -190,19 +188,22 @@ function checkData(data) {
 }
 
 // A tensor of a copy of the data.
-function tensor(data, options = {}) {
+function tensor(data, options) {
   checkData(data);
+  options ??= {};
   return ArrayBuffer.isView(data) ? fromTyped(data, options, false) : fromNested(data, options);
 }
 
 // A tensor over the data's own memory where the runtime allows it.
-function asTensor(data, options = {}) {
+function asTensor(data, options) {
+  options ??= {};
   if (data instanceof native.Tensor) {
-    const { dtype = data.dtype, device = data.device } = options;
-    return data.dtype === dtype && data.device === device ? data : native.to(data, { dtype, device });
+    const dtype = options.dtype ?? data.dtype;
+    const device = options.device ?? data.device;
+    return data.dtype === dtype && data.device === device ? data : data.to({ dtype, device });
   }
   checkData(data);
   return ArrayBuffer.isView(data) ? fromTyped(data, options, true) : fromNested(data, options);
 }
 
-module.exports = { tensor, asTensor, float, isFloat };
+module.exports = { tensor, asTensor, float };

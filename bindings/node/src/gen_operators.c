@@ -1928,22 +1928,28 @@ static const lt_argument arguments_index_get[] = {
 static const lt_argument results_index_get[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
 };
+static const lt_operator overloads_index_get[] = {
+    {"indexGet", arguments_index_get, results_index_get, 2, 2, 1, -1, {{call_index_get, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_index_set_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_set_(a[0].tensor, a[1].list.data, a[1].list.length, a[2].tensor); }
 static const lt_argument arguments_index_set_[] = {
     {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
     {"index", LT_INDEX, LT_IS_LIST, {0}},
     {"value", LT_TENSOR, 0, {0}},
 };
+static const lt_operator overloads_index_set_[] = {
+    {"indexSet_", arguments_index_set_, NULL, 3, 3, 0, -1, {{call_index_set_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_index_set_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_set_scalar_(a[0].tensor, a[1].list.data, a[1].list.length, a[2].scalar); }
 static const lt_argument arguments_index_set_scalar_[] = {
     {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
     {"index", LT_INDEX, LT_IS_LIST, {0}},
     {"value", LT_SCALAR, 0, {0}},
 };
-static const lt_operator overloads_index_get[] = {
-    {"index", arguments_index_get, results_index_get, 2, 2, 1, -1, {{call_index_get, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"index", arguments_index_set_, NULL, 3, 3, 0, -1, {{call_index_set_, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"index", arguments_index_set_scalar_, NULL, 3, 3, 0, -1, {{call_index_set_scalar_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+static const lt_operator overloads_index_set_scalar_[] = {
+    {"indexSetScalar_", arguments_index_set_scalar_, NULL, 3, 3, 0, -1, {{call_index_set_scalar_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_index_put(const lt_value *a, lt_value *r) { return tensor_index_put(a[0].tensor, a[1].list.data, a[1].list.length, a[2].tensor, a[3].i, &r[0].tensor); }
@@ -2266,6 +2272,515 @@ static const lt_argument results_index_reduce[] = {
 };
 static const lt_operator overloads_index_reduce[] = {
     {"indexReduce", arguments_index_reduce, results_index_reduce, 6, 5, 1, -1, {{call_index_reduce, NULL}, {call_index_reduce_, NULL}, {call_index_reduce_out, NULL}}},
+};
+
+static tensor_status call_cat(const lt_value *a, lt_value *r) { return tensor_cat(a[0].list.data, a[0].list.length, a[1].i, &r[0].tensor); }
+static tensor_status call_cat_out(const lt_value *a, lt_value *r) { return tensor_cat_out(a[0].list.data, a[0].list.length, a[1].i, r[0].tensor); }
+static const lt_argument arguments_cat[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_cat[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cat[] = {
+    {"cat", arguments_cat, results_cat, 2, 2, 1, -1, {{call_cat, NULL}, {NULL, NULL}, {call_cat_out, NULL}}},
+};
+
+static tensor_status call_concat(const lt_value *a, lt_value *r) { return tensor_concat(a[0].list.data, a[0].list.length, a[1].i, &r[0].tensor); }
+static tensor_status call_concat_out(const lt_value *a, lt_value *r) { return tensor_concat_out(a[0].list.data, a[0].list.length, a[1].i, r[0].tensor); }
+static const lt_argument arguments_concat[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_concat[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_concat[] = {
+    {"concat", arguments_concat, results_concat, 2, 2, 1, -1, {{call_concat, NULL}, {NULL, NULL}, {call_concat_out, NULL}}},
+};
+
+static tensor_status call_concatenate(const lt_value *a, lt_value *r) { return tensor_concatenate(a[0].list.data, a[0].list.length, a[1].i, &r[0].tensor); }
+static tensor_status call_concatenate_out(const lt_value *a, lt_value *r) { return tensor_concatenate_out(a[0].list.data, a[0].list.length, a[1].i, r[0].tensor); }
+static const lt_argument arguments_concatenate[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_concatenate[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_concatenate[] = {
+    {"concatenate", arguments_concatenate, results_concatenate, 2, 2, 1, -1, {{call_concatenate, NULL}, {NULL, NULL}, {call_concatenate_out, NULL}}},
+};
+
+static tensor_status call_stack(const lt_value *a, lt_value *r) { return tensor_stack(a[0].list.data, a[0].list.length, a[1].i, &r[0].tensor); }
+static tensor_status call_stack_out(const lt_value *a, lt_value *r) { return tensor_stack_out(a[0].list.data, a[0].list.length, a[1].i, r[0].tensor); }
+static const lt_argument arguments_stack[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_stack[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_stack[] = {
+    {"stack", arguments_stack, results_stack, 2, 2, 1, -1, {{call_stack, NULL}, {NULL, NULL}, {call_stack_out, NULL}}},
+};
+
+static tensor_status call_hstack(const lt_value *a, lt_value *r) { return tensor_hstack(a[0].list.data, a[0].list.length, &r[0].tensor); }
+static tensor_status call_hstack_out(const lt_value *a, lt_value *r) { return tensor_hstack_out(a[0].list.data, a[0].list.length, r[0].tensor); }
+static const lt_argument arguments_hstack[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_hstack[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_hstack[] = {
+    {"hstack", arguments_hstack, results_hstack, 1, 1, 1, -1, {{call_hstack, NULL}, {NULL, NULL}, {call_hstack_out, NULL}}},
+};
+
+static tensor_status call_vstack(const lt_value *a, lt_value *r) { return tensor_vstack(a[0].list.data, a[0].list.length, &r[0].tensor); }
+static tensor_status call_vstack_out(const lt_value *a, lt_value *r) { return tensor_vstack_out(a[0].list.data, a[0].list.length, r[0].tensor); }
+static const lt_argument arguments_vstack[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_vstack[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_vstack[] = {
+    {"vstack", arguments_vstack, results_vstack, 1, 1, 1, -1, {{call_vstack, NULL}, {NULL, NULL}, {call_vstack_out, NULL}}},
+};
+
+static tensor_status call_row_stack(const lt_value *a, lt_value *r) { return tensor_row_stack(a[0].list.data, a[0].list.length, &r[0].tensor); }
+static tensor_status call_row_stack_out(const lt_value *a, lt_value *r) { return tensor_row_stack_out(a[0].list.data, a[0].list.length, r[0].tensor); }
+static const lt_argument arguments_row_stack[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_row_stack[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_row_stack[] = {
+    {"rowStack", arguments_row_stack, results_row_stack, 1, 1, 1, -1, {{call_row_stack, NULL}, {NULL, NULL}, {call_row_stack_out, NULL}}},
+};
+
+static tensor_status call_dstack(const lt_value *a, lt_value *r) { return tensor_dstack(a[0].list.data, a[0].list.length, &r[0].tensor); }
+static tensor_status call_dstack_out(const lt_value *a, lt_value *r) { return tensor_dstack_out(a[0].list.data, a[0].list.length, r[0].tensor); }
+static const lt_argument arguments_dstack[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_dstack[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_dstack[] = {
+    {"dstack", arguments_dstack, results_dstack, 1, 1, 1, -1, {{call_dstack, NULL}, {NULL, NULL}, {call_dstack_out, NULL}}},
+};
+
+static tensor_status call_column_stack(const lt_value *a, lt_value *r) { return tensor_column_stack(a[0].list.data, a[0].list.length, &r[0].tensor); }
+static tensor_status call_column_stack_out(const lt_value *a, lt_value *r) { return tensor_column_stack_out(a[0].list.data, a[0].list.length, r[0].tensor); }
+static const lt_argument arguments_column_stack[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_column_stack[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_column_stack[] = {
+    {"columnStack", arguments_column_stack, results_column_stack, 1, 1, 1, -1, {{call_column_stack, NULL}, {NULL, NULL}, {call_column_stack_out, NULL}}},
+};
+
+static tensor_status call_atleast_1d(const lt_value *a, lt_value *r) { return tensor_atleast_1d(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_atleast_1d[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_atleast_1d[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static tensor_status call_atleast_1d_sequence(const lt_value *a, lt_value *r) { return tensor_atleast_1d_sequence(a[0].list.data, a[0].list.length, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_atleast_1d_sequence[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_atleast_1d_sequence[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_atleast_1d[] = {
+    {"atleast1d", arguments_atleast_1d, results_atleast_1d, 1, 1, 1, -1, {{call_atleast_1d, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"atleast1d", arguments_atleast_1d_sequence, results_atleast_1d_sequence, 1, 1, 1, -1, {{call_atleast_1d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_atleast_2d(const lt_value *a, lt_value *r) { return tensor_atleast_2d(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_atleast_2d[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_atleast_2d[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static tensor_status call_atleast_2d_sequence(const lt_value *a, lt_value *r) { return tensor_atleast_2d_sequence(a[0].list.data, a[0].list.length, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_atleast_2d_sequence[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_atleast_2d_sequence[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_atleast_2d[] = {
+    {"atleast2d", arguments_atleast_2d, results_atleast_2d, 1, 1, 1, -1, {{call_atleast_2d, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"atleast2d", arguments_atleast_2d_sequence, results_atleast_2d_sequence, 1, 1, 1, -1, {{call_atleast_2d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_atleast_3d(const lt_value *a, lt_value *r) { return tensor_atleast_3d(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_atleast_3d[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_atleast_3d[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static tensor_status call_atleast_3d_sequence(const lt_value *a, lt_value *r) { return tensor_atleast_3d_sequence(a[0].list.data, a[0].list.length, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_atleast_3d_sequence[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_atleast_3d_sequence[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_atleast_3d[] = {
+    {"atleast3d", arguments_atleast_3d, results_atleast_3d, 1, 1, 1, -1, {{call_atleast_3d, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"atleast3d", arguments_atleast_3d_sequence, results_atleast_3d_sequence, 1, 1, 1, -1, {{call_atleast_3d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_broadcast_tensors(const lt_value *a, lt_value *r) { return tensor_broadcast_tensors(a[0].list.data, a[0].list.length, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_broadcast_tensors[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_broadcast_tensors[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_broadcast_tensors[] = {
+    {"broadcastTensors", arguments_broadcast_tensors, results_broadcast_tensors, 1, 1, 1, -1, {{call_broadcast_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_meshgrid(const lt_value *a, lt_value *r) { return tensor_meshgrid(a[0].list.data, a[0].list.length, a[1].text, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_meshgrid[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"indexing", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_meshgrid[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_meshgrid[] = {
+    {"meshgrid", arguments_meshgrid, results_meshgrid, 2, 1, 1, -1, {{call_meshgrid, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_cartesian_prod(const lt_value *a, lt_value *r) { return tensor_cartesian_prod(a[0].list.data, a[0].list.length, &r[0].tensor); }
+static const lt_argument arguments_cartesian_prod[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_cartesian_prod[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cartesian_prod[] = {
+    {"cartesianProd", arguments_cartesian_prod, results_cartesian_prod, 1, 1, 1, -1, {{call_cartesian_prod, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_combinations(const lt_value *a, lt_value *r) { return tensor_combinations(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_combinations[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"r", LT_INT, LT_HAS_DEFAULT, {.i = 2}},
+    {"withReplacement", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_combinations[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_combinations[] = {
+    {"combinations", arguments_combinations, results_combinations, 3, 3, 1, -1, {{call_combinations, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_block_diag(const lt_value *a, lt_value *r) { return tensor_block_diag(a[0].list.data, a[0].list.length, &r[0].tensor); }
+static const lt_argument arguments_block_diag[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_block_diag[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_block_diag[] = {
+    {"blockDiag", arguments_block_diag, results_block_diag, 1, 1, 1, -1, {{call_block_diag, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_repeat(const lt_value *a, lt_value *r) { return tensor_repeat(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_repeat[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"repeats", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_repeat[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_repeat[] = {
+    {"repeat", arguments_repeat, results_repeat, 2, 2, 1, -1, {{call_repeat, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_tile(const lt_value *a, lt_value *r) { return tensor_tile(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_tile[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dims", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_tile[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_tile[] = {
+    {"tile", arguments_tile, results_tile, 2, 2, 1, -1, {{call_tile, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_repeat_interleave(const lt_value *a, lt_value *r) { return tensor_repeat_interleave(a[0].tensor, a[1].i, &r[0].tensor); }
+static const lt_argument arguments_repeat_interleave[] = {
+    {"repeats", LT_TENSOR, 0, {0}},
+    {"outputSize", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_repeat_interleave[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_repeat_interleave_int(const lt_value *a, lt_value *r) { return tensor_repeat_interleave_int(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_repeat_interleave_int[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"repeats", LT_INT, 0, {0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"outputSize", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_repeat_interleave_int[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_repeat_interleave_tensor(const lt_value *a, lt_value *r) { return tensor_repeat_interleave_tensor(a[0].tensor, a[1].tensor, a[2].i, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_repeat_interleave_tensor[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"repeats", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"outputSize", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_repeat_interleave_tensor[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_repeat_interleave[] = {
+    {"repeatInterleave", arguments_repeat_interleave, results_repeat_interleave, 2, 1, 1, -1, {{call_repeat_interleave, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"repeatInterleave", arguments_repeat_interleave_int, results_repeat_interleave_int, 4, 3, 1, -1, {{call_repeat_interleave_int, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"repeatInterleave", arguments_repeat_interleave_tensor, results_repeat_interleave_tensor, 4, 3, 1, -1, {{call_repeat_interleave_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_roll(const lt_value *a, lt_value *r) { return tensor_roll(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, &r[0].tensor); }
+static const lt_argument arguments_roll[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"shifts", LT_INT, LT_IS_LIST, {0}},
+    {"dims", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){0}, 0}}},
+};
+static const lt_argument results_roll[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_roll[] = {
+    {"roll", arguments_roll, results_roll, 3, 3, 1, -1, {{call_roll, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_flip(const lt_value *a, lt_value *r) { return tensor_flip(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_flip[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dims", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_flip[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_flip[] = {
+    {"flip", arguments_flip, results_flip, 2, 2, 1, -1, {{call_flip, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_fliplr(const lt_value *a, lt_value *r) { return tensor_fliplr(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_fliplr[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_fliplr[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fliplr[] = {
+    {"fliplr", arguments_fliplr, results_fliplr, 1, 1, 1, -1, {{call_fliplr, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_flipud(const lt_value *a, lt_value *r) { return tensor_flipud(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_flipud[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_flipud[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_flipud[] = {
+    {"flipud", arguments_flipud, results_flipud, 1, 1, 1, -1, {{call_flipud, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_rot90(const lt_value *a, lt_value *r) { return tensor_rot90(a[0].tensor, a[1].i, a[2].list.data, a[2].list.length, &r[0].tensor); }
+static const lt_argument arguments_rot90[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"k", LT_INT, LT_HAS_DEFAULT, {.i = 1}},
+    {"dims", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){0, 1}, 2}}},
+};
+static const lt_argument results_rot90[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_rot90[] = {
+    {"rot90", arguments_rot90, results_rot90, 3, 3, 1, -1, {{call_rot90, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_tril(const lt_value *a, lt_value *r) { return tensor_tril(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_tril_(const lt_value *a, lt_value *r) { (void)r; return tensor_tril_(a[0].tensor, a[1].i); }
+static tensor_status call_tril_out(const lt_value *a, lt_value *r) { return tensor_tril_out(a[0].tensor, a[1].i, r[0].tensor); }
+static const lt_argument arguments_tril[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"diagonal", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_tril[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_tril[] = {
+    {"tril", arguments_tril, results_tril, 2, 2, 1, -1, {{call_tril, NULL}, {call_tril_, NULL}, {call_tril_out, NULL}}},
+};
+
+static tensor_status call_triu(const lt_value *a, lt_value *r) { return tensor_triu(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_triu_(const lt_value *a, lt_value *r) { (void)r; return tensor_triu_(a[0].tensor, a[1].i); }
+static tensor_status call_triu_out(const lt_value *a, lt_value *r) { return tensor_triu_out(a[0].tensor, a[1].i, r[0].tensor); }
+static const lt_argument arguments_triu[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"diagonal", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_triu[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_triu[] = {
+    {"triu", arguments_triu, results_triu, 2, 2, 1, -1, {{call_triu, NULL}, {call_triu_, NULL}, {call_triu_out, NULL}}},
+};
+
+static tensor_status call_diag(const lt_value *a, lt_value *r) { return tensor_diag(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_diag_out(const lt_value *a, lt_value *r) { return tensor_diag_out(a[0].tensor, a[1].i, r[0].tensor); }
+static const lt_argument arguments_diag[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"diagonal", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_diag[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_diag[] = {
+    {"diag", arguments_diag, results_diag, 2, 2, 1, -1, {{call_diag, NULL}, {NULL, NULL}, {call_diag_out, NULL}}},
+};
+
+static tensor_status call_diag_embed(const lt_value *a, lt_value *r) { return tensor_diag_embed(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_diag_embed[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"offset", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"dim1", LT_INT, LT_HAS_DEFAULT, {.i = -2}},
+    {"dim2", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_diag_embed[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_diag_embed[] = {
+    {"diagEmbed", arguments_diag_embed, results_diag_embed, 4, 4, 1, -1, {{call_diag_embed, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_diagflat(const lt_value *a, lt_value *r) { return tensor_diagflat(a[0].tensor, a[1].i, &r[0].tensor); }
+static const lt_argument arguments_diagflat[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"offset", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_diagflat[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_diagflat[] = {
+    {"diagflat", arguments_diagflat, results_diagflat, 2, 2, 1, -1, {{call_diagflat, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_diagonal_scatter(const lt_value *a, lt_value *r) { return tensor_diagonal_scatter(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].i, &r[0].tensor); }
+static const lt_argument arguments_diagonal_scatter[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"src", LT_TENSOR, 0, {0}},
+    {"offset", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"dim1", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"dim2", LT_INT, LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_diagonal_scatter[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_diagonal_scatter[] = {
+    {"diagonalScatter", arguments_diagonal_scatter, results_diagonal_scatter, 5, 5, 1, -1, {{call_diagonal_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_select_scatter(const lt_value *a, lt_value *r) { return tensor_select_scatter(a[0].tensor, a[1].tensor, a[2].i, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_select_scatter[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"src", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"index", LT_INT, 0, {0}},
+};
+static const lt_argument results_select_scatter[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_select_scatter[] = {
+    {"selectScatter", arguments_select_scatter, results_select_scatter, 4, 4, 1, -1, {{call_select_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_slice_scatter(const lt_value *a, lt_value *r) { return tensor_slice_scatter(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].i, a[5].i, &r[0].tensor); }
+static const lt_argument arguments_slice_scatter[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"src", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"start", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"end", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"step", LT_INT, LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_slice_scatter[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_slice_scatter[] = {
+    {"sliceScatter", arguments_slice_scatter, results_slice_scatter, 6, 6, 1, -1, {{call_slice_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_as_strided_scatter(const lt_value *a, lt_value *r) { return tensor_as_strided_scatter(a[0].tensor, a[1].tensor, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, a[4].i, &r[0].tensor); }
+static const lt_argument arguments_as_strided_scatter[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"src", LT_TENSOR, 0, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"stride", LT_INT, LT_IS_LIST, {0}},
+    {"storageOffset", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_as_strided_scatter[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_as_strided_scatter[] = {
+    {"asStridedScatter", arguments_as_strided_scatter, results_as_strided_scatter, 5, 5, 1, -1, {{call_as_strided_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_unravel_index(const lt_value *a, lt_value *r) { return tensor_unravel_index(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_unravel_index[] = {
+    {"indices", LT_TENSOR, 0, {0}},
+    {"shape", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_unravel_index[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_unravel_index[] = {
+    {"unravelIndex", arguments_unravel_index, results_unravel_index, 2, 2, 1, -1, {{call_unravel_index, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sum_to_size(const lt_value *a, lt_value *r) { return tensor_sum_to_size(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_sum_to_size[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+};
+static const lt_argument results_sum_to_size[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sum_to_size[] = {
+    {"sumToSize", arguments_sum_to_size, results_sum_to_size, 2, 2, 1, -1, {{call_sum_to_size, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_constant_pad_nd(const lt_value *a, lt_value *r) { return tensor_constant_pad_nd(a[0].tensor, a[1].list.data, a[1].list.length, a[2].scalar, &r[0].tensor); }
+static const lt_argument arguments_constant_pad_nd[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"pad", LT_INT, LT_IS_LIST, {0}},
+    {"value", LT_SCALAR, LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {0}}}},
+};
+static const lt_argument results_constant_pad_nd[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_constant_pad_nd[] = {
+    {"constantPadNd", arguments_constant_pad_nd, results_constant_pad_nd, 3, 3, 1, -1, {{call_constant_pad_nd, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_logical_and(const lt_value *a, lt_value *r) { return tensor_logical_and(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -2838,8 +3353,22 @@ static const lt_argument arguments_randint[] = {
 static const lt_argument results_randint[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
+static tensor_status call_randint_high(const lt_value *a, lt_value *r) { return tensor_randint_high(a[0].i, a[1].list.data, a[1].list.length, a[2].generator, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static tensor_status call_randint_high_out(const lt_value *a, lt_value *r) { return tensor_randint_high_out(a[0].i, a[1].list.data, a[1].list.length, a[2].generator, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, r[0].tensor); }
+static const lt_argument arguments_randint_high[] = {
+    {"high", LT_INT, 0, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_randint_high[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
 static const lt_operator overloads_randint[] = {
     {"randint", arguments_randint, results_randint, 7, 3, 1, -1, {{call_randint, NULL}, {NULL, NULL}, {call_randint_out, NULL}}},
+    {"randint", arguments_randint_high, results_randint_high, 6, 2, 1, -1, {{call_randint_high, NULL}, {NULL, NULL}, {call_randint_high_out, NULL}}},
 };
 
 static tensor_status call_randperm(const lt_value *a, lt_value *r) { return tensor_randperm(a[0].i, a[1].generator, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
@@ -2904,8 +3433,22 @@ static const lt_argument arguments_randint_like[] = {
 static const lt_argument results_randint_like[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
+static tensor_status call_randint_like_high(const lt_value *a, lt_value *r) { return tensor_randint_like_high(a[0].tensor, a[1].i, a[2].generator, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, (tensor_memory_format)a[6].i, &r[0].tensor); }
+static const lt_argument arguments_randint_like_high[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"high", LT_INT, 0, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_randint_like_high[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
 static const lt_operator overloads_randint_like[] = {
     {"randintLike", arguments_randint_like, results_randint_like, 8, 3, 1, -1, {{call_randint_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"randintLike", arguments_randint_like_high, results_randint_like_high, 7, 2, 1, -1, {{call_randint_like_high, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_normal_tensors(const lt_value *a, lt_value *r) { return tensor_normal_tensors(a[0].tensor, a[1].tensor, a[2].generator, &r[0].tensor); }
@@ -3846,6 +4389,313 @@ static const lt_argument results_where[] = {
 };
 static const lt_operator overloads_where[] = {
     {"where", arguments_where, results_where, 3, 3, 1, 2, {{call_where, call_where_scalar}, {NULL, NULL}, {call_where_out, call_where_scalar_out}}},
+};
+
+static tensor_status call_cumsum(const lt_value *a, lt_value *r) { return tensor_cumsum(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static tensor_status call_cumsum_(const lt_value *a, lt_value *r) { (void)r; return tensor_cumsum_(a[0].tensor, a[1].i, (tensor_dtype)a[2].i); }
+static tensor_status call_cumsum_out(const lt_value *a, lt_value *r) { return tensor_cumsum_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
+static const lt_argument arguments_cumsum[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_cumsum[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cumsum[] = {
+    {"cumsum", arguments_cumsum, results_cumsum, 3, 2, 1, -1, {{call_cumsum, NULL}, {call_cumsum_, NULL}, {call_cumsum_out, NULL}}},
+};
+
+static tensor_status call_cumprod(const lt_value *a, lt_value *r) { return tensor_cumprod(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static tensor_status call_cumprod_(const lt_value *a, lt_value *r) { (void)r; return tensor_cumprod_(a[0].tensor, a[1].i, (tensor_dtype)a[2].i); }
+static tensor_status call_cumprod_out(const lt_value *a, lt_value *r) { return tensor_cumprod_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
+static const lt_argument arguments_cumprod[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_cumprod[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cumprod[] = {
+    {"cumprod", arguments_cumprod, results_cumprod, 3, 2, 1, -1, {{call_cumprod, NULL}, {call_cumprod_, NULL}, {call_cumprod_out, NULL}}},
+};
+
+static tensor_status call_cummax(const lt_value *a, lt_value *r) { return tensor_cummax(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_cummax_out(const lt_value *a, lt_value *r) { return tensor_cummax_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_cummax[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+};
+static const lt_argument results_cummax[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cummax[] = {
+    {"cummax", arguments_cummax, results_cummax, 2, 2, 2, -1, {{call_cummax, NULL}, {NULL, NULL}, {call_cummax_out, NULL}}},
+};
+
+static tensor_status call_cummin(const lt_value *a, lt_value *r) { return tensor_cummin(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_cummin_out(const lt_value *a, lt_value *r) { return tensor_cummin_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_cummin[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+};
+static const lt_argument results_cummin[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cummin[] = {
+    {"cummin", arguments_cummin, results_cummin, 2, 2, 2, -1, {{call_cummin, NULL}, {NULL, NULL}, {call_cummin_out, NULL}}},
+};
+
+static tensor_status call_logcumsumexp(const lt_value *a, lt_value *r) { return tensor_logcumsumexp(a[0].tensor, a[1].i, &r[0].tensor); }
+static tensor_status call_logcumsumexp_out(const lt_value *a, lt_value *r) { return tensor_logcumsumexp_out(a[0].tensor, a[1].i, r[0].tensor); }
+static const lt_argument arguments_logcumsumexp[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+};
+static const lt_argument results_logcumsumexp[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_logcumsumexp[] = {
+    {"logcumsumexp", arguments_logcumsumexp, results_logcumsumexp, 2, 2, 1, -1, {{call_logcumsumexp, NULL}, {NULL, NULL}, {call_logcumsumexp_out, NULL}}},
+};
+
+static tensor_status call_logsumexp(const lt_value *a, lt_value *r) { return tensor_logsumexp(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
+static tensor_status call_logsumexp_out(const lt_value *a, lt_value *r) { return tensor_logsumexp_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, r[0].tensor); }
+static const lt_argument arguments_logsumexp[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_logsumexp[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_logsumexp[] = {
+    {"logsumexp", arguments_logsumexp, results_logsumexp, 3, 3, 1, -1, {{call_logsumexp, NULL}, {NULL, NULL}, {call_logsumexp_out, NULL}}},
+};
+
+static tensor_status call_softmax(const lt_value *a, lt_value *r) { return tensor_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static tensor_status call_softmax_out(const lt_value *a, lt_value *r) { return tensor_softmax_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
+static const lt_argument arguments_softmax[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_softmax[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_softmax[] = {
+    {"softmax", arguments_softmax, results_softmax, 3, 3, 1, -1, {{call_softmax, NULL}, {NULL, NULL}, {call_softmax_out, NULL}}},
+};
+
+static tensor_status call_log_softmax(const lt_value *a, lt_value *r) { return tensor_log_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static tensor_status call_log_softmax_out(const lt_value *a, lt_value *r) { return tensor_log_softmax_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
+static const lt_argument arguments_log_softmax[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_log_softmax[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_log_softmax[] = {
+    {"logSoftmax", arguments_log_softmax, results_log_softmax, 3, 3, 1, -1, {{call_log_softmax, NULL}, {NULL, NULL}, {call_log_softmax_out, NULL}}},
+};
+
+static tensor_status call_sort(const lt_value *a, lt_value *r) { return tensor_sort(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_sort_out(const lt_value *a, lt_value *r) { return tensor_sort_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_sort[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"descending", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_sort[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_sort_stable(const lt_value *a, lt_value *r) { return tensor_sort_stable(a[0].tensor, (int32_t)a[1].i, a[2].i, a[3].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_sort_stable_out(const lt_value *a, lt_value *r) { return tensor_sort_stable_out(a[0].tensor, (int32_t)a[1].i, a[2].i, a[3].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_sort_stable[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"stable", LT_BOOL, LT_IS_OPTIONAL | LT_IS_KEYWORD, {0}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"descending", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_sort_stable[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sort[] = {
+    {"sort", arguments_sort, results_sort, 3, 3, 2, -1, {{call_sort, NULL}, {NULL, NULL}, {call_sort_out, NULL}}},
+    {"sort", arguments_sort_stable, results_sort_stable, 4, 1, 2, -1, {{call_sort_stable, NULL}, {NULL, NULL}, {call_sort_stable_out, NULL}}},
+};
+
+static tensor_status call_argsort(const lt_value *a, lt_value *r) { return tensor_argsort(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_argsort[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"descending", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_argsort[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_argsort_stable(const lt_value *a, lt_value *r) { return tensor_argsort_stable(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_argsort_stable[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"stable", LT_BOOL, LT_IS_KEYWORD, {0}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"descending", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_argsort_stable[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_argsort[] = {
+    {"argsort", arguments_argsort, results_argsort, 3, 3, 1, -1, {{call_argsort, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"argsort", arguments_argsort_stable, results_argsort_stable, 4, 1, 1, -1, {{call_argsort_stable, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_msort(const lt_value *a, lt_value *r) { return tensor_msort(a[0].tensor, &r[0].tensor); }
+static tensor_status call_msort_out(const lt_value *a, lt_value *r) { return tensor_msort_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_msort[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_msort[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_msort[] = {
+    {"msort", arguments_msort, results_msort, 1, 1, 1, -1, {{call_msort, NULL}, {NULL, NULL}, {call_msort_out, NULL}}},
+};
+
+static tensor_status call_topk(const lt_value *a, lt_value *r) { return tensor_topk(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_topk_out(const lt_value *a, lt_value *r) { return tensor_topk_out(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_topk[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"k", LT_INT, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"largest", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"sorted", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_topk[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_topk[] = {
+    {"topk", arguments_topk, results_topk, 5, 5, 2, -1, {{call_topk, NULL}, {NULL, NULL}, {call_topk_out, NULL}}},
+};
+
+static tensor_status call_median(const lt_value *a, lt_value *r) { return tensor_median(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_median[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_median[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_median_dim(const lt_value *a, lt_value *r) { return tensor_median_dim(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_median_dim_out(const lt_value *a, lt_value *r) { return tensor_median_dim_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_median_dim[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_median_dim[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_median[] = {
+    {"median", arguments_median, results_median, 1, 1, 1, -1, {{call_median, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"median", arguments_median_dim, results_median_dim, 3, 3, 2, -1, {{call_median_dim, NULL}, {NULL, NULL}, {call_median_dim_out, NULL}}},
+};
+
+static tensor_status call_nanmedian(const lt_value *a, lt_value *r) { return tensor_nanmedian(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_nanmedian[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_nanmedian[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_nanmedian_dim(const lt_value *a, lt_value *r) { return tensor_nanmedian_dim(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_nanmedian_dim_out(const lt_value *a, lt_value *r) { return tensor_nanmedian_dim_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_nanmedian_dim[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_nanmedian_dim[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_nanmedian[] = {
+    {"nanmedian", arguments_nanmedian, results_nanmedian, 1, 1, 1, -1, {{call_nanmedian, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"nanmedian", arguments_nanmedian_dim, results_nanmedian_dim, 3, 3, 2, -1, {{call_nanmedian_dim, NULL}, {NULL, NULL}, {call_nanmedian_dim_out, NULL}}},
+};
+
+static tensor_status call_kthvalue(const lt_value *a, lt_value *r) { return tensor_kthvalue(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_kthvalue_out(const lt_value *a, lt_value *r) { return tensor_kthvalue_out(a[0].tensor, a[1].i, a[2].i, a[3].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_kthvalue[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"k", LT_INT, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_kthvalue[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_kthvalue[] = {
+    {"kthvalue", arguments_kthvalue, results_kthvalue, 4, 4, 2, -1, {{call_kthvalue, NULL}, {NULL, NULL}, {call_kthvalue_out, NULL}}},
+};
+
+static tensor_status call_mode(const lt_value *a, lt_value *r) { return tensor_mode(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_mode_out(const lt_value *a, lt_value *r) { return tensor_mode_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_mode[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_mode[] = {
+    {"values", LT_TENSOR, 0, {0}},
+    {"indices", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_mode[] = {
+    {"mode", arguments_mode, results_mode, 3, 3, 2, -1, {{call_mode, NULL}, {NULL, NULL}, {call_mode_out, NULL}}},
+};
+
+static tensor_status call_searchsorted(const lt_value *a, lt_value *r) { return tensor_searchsorted(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].text, a[5].tensor, &r[0].tensor); }
+static tensor_status call_searchsorted_scalar(const lt_value *a, lt_value *r) { return tensor_searchsorted_scalar(a[0].tensor, a[1].scalar, a[2].i, a[3].i, a[4].text, a[5].tensor, &r[0].tensor); }
+static tensor_status call_searchsorted_out(const lt_value *a, lt_value *r) { return tensor_searchsorted_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].text, a[5].tensor, r[0].tensor); }
+static tensor_status call_searchsorted_scalar_out(const lt_value *a, lt_value *r) { return tensor_searchsorted_scalar_out(a[0].tensor, a[1].scalar, a[2].i, a[3].i, a[4].text, a[5].tensor, r[0].tensor); }
+static const lt_argument arguments_searchsorted[] = {
+    {"sortedSequence", LT_TENSOR, 0, {0}},
+    {"input", LT_OPERAND, 0, {0}},
+    {"outInt32", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"right", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"side", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"sorter", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_searchsorted[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_searchsorted[] = {
+    {"searchsorted", arguments_searchsorted, results_searchsorted, 6, 2, 1, 1, {{call_searchsorted, call_searchsorted_scalar}, {NULL, NULL}, {call_searchsorted_out, call_searchsorted_scalar_out}}},
+};
+
+static tensor_status call_bucketize(const lt_value *a, lt_value *r) { return tensor_bucketize(a[0].tensor, a[1].tensor, a[2].i, a[3].i, &r[0].tensor); }
+static tensor_status call_bucketize_scalar(const lt_value *a, lt_value *r) { return tensor_bucketize_scalar(a[0].scalar, a[1].tensor, a[2].i, a[3].i, &r[0].tensor); }
+static tensor_status call_bucketize_out(const lt_value *a, lt_value *r) { return tensor_bucketize_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, r[0].tensor); }
+static tensor_status call_bucketize_scalar_out(const lt_value *a, lt_value *r) { return tensor_bucketize_scalar_out(a[0].scalar, a[1].tensor, a[2].i, a[3].i, r[0].tensor); }
+static const lt_argument arguments_bucketize[] = {
+    {"input", LT_OPERAND, 0, {0}},
+    {"boundaries", LT_TENSOR, 0, {0}},
+    {"outInt32", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"right", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_bucketize[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_bucketize[] = {
+    {"bucketize", arguments_bucketize, results_bucketize, 4, 2, 1, 0, {{call_bucketize, call_bucketize_scalar}, {NULL, NULL}, {call_bucketize_out, call_bucketize_scalar_out}}},
 };
 
 static tensor_status call_erf(const lt_value *a, lt_value *r) { return tensor_erf(a[0].tensor, &r[0].tensor); }
@@ -5293,7 +6143,9 @@ const lt_entry lt_entries[] = {
     {"atan2", overloads_atan2, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"arctan2", overloads_arctan2, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"hypot", overloads_hypot, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
-    {"index", overloads_index_get, 3, LT_AS_METHOD},
+    {"indexGet", overloads_index_get, 1, LT_AS_METHOD},
+    {"indexSet_", overloads_index_set_, 1, LT_AS_METHOD},
+    {"indexSetScalar_", overloads_index_set_scalar_, 1, LT_AS_METHOD},
     {"indexPut", overloads_index_put, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"indexSelect", overloads_index_select, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"maskedSelect", overloads_masked_select, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
@@ -5313,6 +6165,43 @@ const lt_entry lt_entries[] = {
     {"indexCopy", overloads_index_copy, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"indexFill", overloads_index_fill, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"indexReduce", overloads_index_reduce, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"cat", overloads_cat, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"concat", overloads_concat, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"concatenate", overloads_concatenate, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"stack", overloads_stack, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"hstack", overloads_hstack, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"vstack", overloads_vstack, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"rowStack", overloads_row_stack, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"dstack", overloads_dstack, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"columnStack", overloads_column_stack, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"atleast1d", overloads_atleast_1d, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"atleast2d", overloads_atleast_2d, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"atleast3d", overloads_atleast_3d, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"broadcastTensors", overloads_broadcast_tensors, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"meshgrid", overloads_meshgrid, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"cartesianProd", overloads_cartesian_prod, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"combinations", overloads_combinations, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"blockDiag", overloads_block_diag, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"repeat", overloads_repeat, 1, LT_AS_METHOD},
+    {"tile", overloads_tile, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"repeatInterleave", overloads_repeat_interleave, 3, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"roll", overloads_roll, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"flip", overloads_flip, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"fliplr", overloads_fliplr, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"flipud", overloads_flipud, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"rot90", overloads_rot90, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"tril", overloads_tril, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"triu", overloads_triu, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"diag", overloads_diag, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"diagEmbed", overloads_diag_embed, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"diagflat", overloads_diagflat, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"diagonalScatter", overloads_diagonal_scatter, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"selectScatter", overloads_select_scatter, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"sliceScatter", overloads_slice_scatter, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"asStridedScatter", overloads_as_strided_scatter, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"unravelIndex", overloads_unravel_index, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sumToSize", overloads_sum_to_size, 1, LT_AS_METHOD},
+    {"constantPadNd", overloads_constant_pad_nd, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"logicalAnd", overloads_logical_and, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"logicalOr", overloads_logical_or, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"logicalXor", overloads_logical_xor, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
@@ -5354,11 +6243,11 @@ const lt_entry lt_entries[] = {
     {"cpuTier", overloads_cpu_tier, 1, LT_AS_FUNCTION},
     {"rand", overloads_rand, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"randn", overloads_randn, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"randint", overloads_randint, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"randint", overloads_randint, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"randperm", overloads_randperm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"randLike", overloads_rand_like, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"randnLike", overloads_randn_like, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"randintLike", overloads_randint_like, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"randintLike", overloads_randint_like, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"normal", overloads_normal_tensors, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"bernoulli", overloads_bernoulli, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"multinomial", overloads_multinomial, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
@@ -5415,6 +6304,24 @@ const lt_entry lt_entries[] = {
     {"fmin", overloads_fmin, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"relu", overloads_relu, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"where", overloads_where, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"cumsum", overloads_cumsum, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"cumprod", overloads_cumprod, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"cummax", overloads_cummax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"cummin", overloads_cummin, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"logcumsumexp", overloads_logcumsumexp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"logsumexp", overloads_logsumexp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"softmax", overloads_softmax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"logSoftmax", overloads_log_softmax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"sort", overloads_sort, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"argsort", overloads_argsort, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"msort", overloads_msort, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"topk", overloads_topk, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"median", overloads_median, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"nanmedian", overloads_nanmedian, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"kthvalue", overloads_kthvalue, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"mode", overloads_mode, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"searchsorted", overloads_searchsorted, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"bucketize", overloads_bucketize, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"erf", overloads_erf, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"erfc", overloads_erfc, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"erfinv", overloads_erfinv, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},

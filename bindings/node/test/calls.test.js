@@ -117,3 +117,22 @@ test('generators and storages are objects of their own', () => {
   assert.throws(() => storage.nbytes.call(g), { name: 'TypeError', message: /must be a storage, not a generator/ });
   assert.throws(() => lt.rand([1], { generator: storage }), { name: 'TypeError' });
 });
+
+test('every function and method refuses values that no operator takes', () => {
+  const handWritten = ['tensor', 'asTensor', 'float', 'slice', 'scope', 'isTensor', 'liveHandles', 'dtypeSize', 'Tensor', 'Storage', 'Generator'];
+  const functions = [];
+  const walk = (object, path) => {
+    for (const [name, value] of Object.entries(object)) {
+      if (typeof value === 'function' && !handWritten.includes(name)) functions.push([path + name, value]);
+      else if (typeof value === 'object') walk(value, `${path}${name}.`);
+    }
+  };
+  walk(lt, '');
+  assert.ok(functions.length > 100);
+  for (const [name, fn] of functions) {
+    if (name.endsWith('Async')) continue;
+    assert.throws(() => fn(Symbol('s'), Symbol('t')), { name: 'TypeError', code: 'TENSOR_ERROR_TYPE' }, name);
+    assert.throws(() => fn(...new Array(30).fill(1)), { name: 'TypeError', code: 'TENSOR_ERROR_TYPE' }, name);
+    assert.throws(() => fn({ noSuchArgument: 1 }), { name: 'TypeError', code: 'TENSOR_ERROR_TYPE' }, name);
+  }
+});

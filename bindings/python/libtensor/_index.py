@@ -1,9 +1,13 @@
-"""Turns x[...] into tensor_index items."""
+"""Turns x[...] into the bytes of tensor_index items."""
 
-from ._library import ABSENT, IndexItem
+from struct import Struct
+
+from . import _create, _dtypes
+from ._library import ABSENT
 from ._tensor import Tensor
 
-arrays = [IndexItem * n for n in range(17)]
+pack = Struct("i4xPqqq").pack  # kind, tensor, start, stop, step
+INT, SLICE, NEW_AXIS, ELLIPSIS, TENSOR, BOOL = range(6)
 
 
 def bound(value):
@@ -16,50 +20,46 @@ def bound(value):
 
 
 def index(key):
-    """The array of items for a key, their number, and the objects that must live until the call."""
-    if key.__class__ is not tuple:
-        if isinstance(key, list) and any(isinstance(k, (Tensor, slice)) or k is None or k is Ellipsis for k in key):
-            key = tuple(key)
-        else:
-            key = (key,)
-    n = len(key)
-    items = (arrays[n] if n < len(arrays) else IndexItem * n)()
+    """The bytes of the items for a key, their number, and the objects that must live until the call."""
+    kind = key.__class__
+    if kind is int:
+        return item(key, None), 1, None
+    if kind is slice:
+        return pack(SLICE, 0, bound(key.start), bound(key.stop), bound(key.step)), 1, None
+    if kind is list and any(isinstance(k, (Tensor, slice)) or k is None or k is Ellipsis for k in key):
+        key = tuple(key)
+    elif kind is not tuple and not isinstance(key, tuple):
+        key = (key,)
     kept = []
-    for item, k in zip(items, key, strict=True):
-        fill(item, k, kept)
-    return items, n, kept
+    return b"".join([item(k, kept) for k in key]), len(key), kept
 
 
-def fill(item, k, kept):
+def item(k, kept):
     kind = k.__class__
     if kind is int:
-        item.start = k
-    elif kind is slice:
-        item.kind = 1
-        item.start, item.stop, item.step = bound(k.start), bound(k.stop), bound(k.step)
-    elif k is None:
-        item.kind = 2
-    elif k is Ellipsis:
-        item.kind = 3
-    elif kind is bool:
-        item.kind = 5
-        item.start = k
-    else:
-        if not isinstance(k, Tensor):
-            if hasattr(k, "__index__") and not getattr(k, "shape", ()):
-                item.start = k.__index__()
-                return
-            k = listed(k)
-            kept.append(k)
-        item.kind = 4
-        item.tensor = k._h
+        if not -(2**63) <= k < 2**63:
+            raise IndexError(f"index {k} does not fit into 64 bits")
+        return pack(INT, 0, k, 0, 0)
+    if kind is slice:
+        return pack(SLICE, 0, bound(k.start), bound(k.stop), bound(k.step))
+    if k is None:
+        return pack(NEW_AXIS, 0, 0, 0, 0)
+    if k is Ellipsis:
+        return pack(ELLIPSIS, 0, 0, 0, 0)
+    if kind is bool:
+        return pack(BOOL, 0, k, 0, 0)
+    if not isinstance(k, Tensor):
+        if hasattr(k, "__index__") and not getattr(k, "shape", ()):
+            return pack(INT, 0, k.__index__(), 0, 0)
+        k = listed(k)
+        kept.append(k)
+    return pack(TENSOR, k._h, 0, 0, 0)
 
 
 def listed(k):
     """The index tensor of a sequence or of another library's array."""
-    from ._create import tensor
-    from ._dtypes import int64
-
-    if isinstance(k, (list, tuple, range)) or hasattr(k, "__array__") or hasattr(k, "__array_interface__"):
-        return tensor(k, dtype=int64) if isinstance(k, (list, tuple, range)) and not k else tensor(k)
+    if isinstance(k, (list, tuple, range)):
+        return _create.tensor(k, dtype=None if k else _dtypes.int64)
+    if hasattr(k, "__array_interface__"):
+        return _create.tensor(k)
     raise TypeError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type(k).__name__})")

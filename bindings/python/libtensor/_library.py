@@ -40,12 +40,6 @@ class Device(ctypes.Structure):
     _fields_ = [("type", c_int32), ("index", c_int32)]
 
 
-class IndexItem(ctypes.Structure):
-    """tensor_index."""
-
-    _fields_ = [("kind", c_int32), ("tensor", c_void_p), ("start", c_int64), ("stop", c_int64), ("step", c_int64)]
-
-
 class Cell(ctypes.Union):
     """Where a C function puts a result."""
 
@@ -99,7 +93,10 @@ library, plain, path = load()
 
 def bind(name, *argtypes):
     """A C function that returns a tensor_status."""
-    function = getattr(library, name)
+    try:
+        function = getattr(library, name)
+    except AttributeError:
+        raise ImportError(f"{path} has no function {name}: it is of another build than this package") from None
     function.argtypes = argtypes
     return function
 

@@ -244,9 +244,12 @@ class Tensor:
         return _f.index_get(self, key)
 
     def __setitem__(self, key, value):
-        if not isinstance(value, Tensor):
-            value = _f.scalar_operand(value) if _match.is_number(value) else _create.tensor(value, dtype=self.dtype, device=self.device)
-        _f.index_set_(self, key, value)
+        if isinstance(value, Tensor):
+            _f.index_set_(self, key, value)
+        elif _match.is_number(value):
+            _f.index_set_scalar_(self, key, value)
+        else:
+            _f.index_set_(self, key, _create.tensor(value, dtype=self.dtype, device=self.device))
 
     def __dir__(self):
         return sorted(set(object.__dir__(self)))

@@ -440,6 +440,62 @@ c_index_fill_scalar_ = _bind("tensor_index_fill_scalar_", P, Q, P, _Scalar)
 c_index_reduce = _bind("tensor_index_reduce", P, Q, P, P, T, B, P)
 c_index_reduce_out = _bind("tensor_index_reduce_out", P, Q, P, P, T, B, P)
 c_index_reduce_ = _bind("tensor_index_reduce_", P, Q, P, P, T, B)
+c_cat = _bind("tensor_cat", P, Q, Q, P)
+c_cat_out = _bind("tensor_cat_out", P, Q, Q, P)
+c_concat = _bind("tensor_concat", P, Q, Q, P)
+c_concat_out = _bind("tensor_concat_out", P, Q, Q, P)
+c_concatenate = _bind("tensor_concatenate", P, Q, Q, P)
+c_concatenate_out = _bind("tensor_concatenate_out", P, Q, Q, P)
+c_stack = _bind("tensor_stack", P, Q, Q, P)
+c_stack_out = _bind("tensor_stack_out", P, Q, Q, P)
+c_hstack = _bind("tensor_hstack", P, Q, P)
+c_hstack_out = _bind("tensor_hstack_out", P, Q, P)
+c_vstack = _bind("tensor_vstack", P, Q, P)
+c_vstack_out = _bind("tensor_vstack_out", P, Q, P)
+c_row_stack = _bind("tensor_row_stack", P, Q, P)
+c_row_stack_out = _bind("tensor_row_stack_out", P, Q, P)
+c_dstack = _bind("tensor_dstack", P, Q, P)
+c_dstack_out = _bind("tensor_dstack_out", P, Q, P)
+c_column_stack = _bind("tensor_column_stack", P, Q, P)
+c_column_stack_out = _bind("tensor_column_stack_out", P, Q, P)
+c_atleast_1d = _bind("tensor_atleast_1d", P, P)
+c_atleast_1d_sequence = _bind("tensor_atleast_1d_sequence", P, Q, P, P)
+c_atleast_2d = _bind("tensor_atleast_2d", P, P)
+c_atleast_2d_sequence = _bind("tensor_atleast_2d_sequence", P, Q, P, P)
+c_atleast_3d = _bind("tensor_atleast_3d", P, P)
+c_atleast_3d_sequence = _bind("tensor_atleast_3d_sequence", P, Q, P, P)
+c_broadcast_tensors = _bind("tensor_broadcast_tensors", P, Q, P, P)
+c_meshgrid = _bind("tensor_meshgrid", P, Q, T, P, P)
+c_cartesian_prod = _bind("tensor_cartesian_prod", P, Q, P)
+c_combinations = _bind("tensor_combinations", P, Q, B, P)
+c_block_diag = _bind("tensor_block_diag", P, Q, P)
+c_repeat = _bind("tensor_repeat", P, P, Q, P)
+c_tile = _bind("tensor_tile", P, P, Q, P)
+c_repeat_interleave = _bind("tensor_repeat_interleave", P, Q, P)
+c_repeat_interleave_int = _bind("tensor_repeat_interleave_int", P, Q, Q, Q, P)
+c_repeat_interleave_tensor = _bind("tensor_repeat_interleave_tensor", P, P, Q, Q, P)
+c_roll = _bind("tensor_roll", P, P, Q, P, Q, P)
+c_flip = _bind("tensor_flip", P, P, Q, P)
+c_fliplr = _bind("tensor_fliplr", P, P)
+c_flipud = _bind("tensor_flipud", P, P)
+c_rot90 = _bind("tensor_rot90", P, Q, P, Q, P)
+c_tril = _bind("tensor_tril", P, Q, P)
+c_tril_out = _bind("tensor_tril_out", P, Q, P)
+c_tril_ = _bind("tensor_tril_", P, Q)
+c_triu = _bind("tensor_triu", P, Q, P)
+c_triu_out = _bind("tensor_triu_out", P, Q, P)
+c_triu_ = _bind("tensor_triu_", P, Q)
+c_diag = _bind("tensor_diag", P, Q, P)
+c_diag_out = _bind("tensor_diag_out", P, Q, P)
+c_diag_embed = _bind("tensor_diag_embed", P, Q, Q, Q, P)
+c_diagflat = _bind("tensor_diagflat", P, Q, P)
+c_diagonal_scatter = _bind("tensor_diagonal_scatter", P, P, Q, Q, Q, P)
+c_select_scatter = _bind("tensor_select_scatter", P, P, Q, Q, P)
+c_slice_scatter = _bind("tensor_slice_scatter", P, P, Q, Q, Q, Q, P)
+c_as_strided_scatter = _bind("tensor_as_strided_scatter", P, P, P, Q, P, Q, Q, P)
+c_unravel_index = _bind("tensor_unravel_index", P, P, Q, P, P)
+c_sum_to_size = _bind("tensor_sum_to_size", P, P, Q, P)
+c_constant_pad_nd = _bind("tensor_constant_pad_nd", P, P, Q, _Scalar, P)
 c_logical_and = _bind("tensor_logical_and", P, P, P)
 c_logical_and_out = _bind("tensor_logical_and_out", P, P, P)
 c_logical_and_ = _bind("tensor_logical_and_", P, P)
@@ -543,11 +599,14 @@ c_randn = _bind("tensor_randn", P, Q, P, E, E, _Device, P)
 c_randn_out = _bind("tensor_randn_out", P, Q, P, E, E, _Device, P)
 c_randint = _bind("tensor_randint", Q, Q, P, Q, P, E, E, _Device, P)
 c_randint_out = _bind("tensor_randint_out", Q, Q, P, Q, P, E, E, _Device, P)
+c_randint_high = _bind("tensor_randint_high", Q, P, Q, P, E, E, _Device, P)
+c_randint_high_out = _bind("tensor_randint_high_out", Q, P, Q, P, E, E, _Device, P)
 c_randperm = _bind("tensor_randperm", Q, P, E, E, _Device, P)
 c_randperm_out = _bind("tensor_randperm_out", Q, P, E, E, _Device, P)
 c_rand_like = _bind("tensor_rand_like", P, P, E, E, _Device, E, P)
 c_randn_like = _bind("tensor_randn_like", P, P, E, E, _Device, E, P)
 c_randint_like = _bind("tensor_randint_like", P, Q, Q, P, E, E, _Device, E, P)
+c_randint_like_high = _bind("tensor_randint_like_high", P, Q, P, E, E, _Device, E, P)
 c_normal_tensors = _bind("tensor_normal_tensors", P, P, P, P)
 c_normal_tensors_scalar = _bind("tensor_normal_tensors_scalar", P, _Scalar, P, P)
 c_normal_tensors_out = _bind("tensor_normal_tensors_out", P, P, P, P)
@@ -692,6 +751,52 @@ c_where = _bind("tensor_where", P, P, P, P)
 c_where_scalar = _bind("tensor_where_scalar", P, P, _Scalar, P)
 c_where_out = _bind("tensor_where_out", P, P, P, P)
 c_where_scalar_out = _bind("tensor_where_scalar_out", P, P, _Scalar, P)
+c_cumsum = _bind("tensor_cumsum", P, Q, E, P)
+c_cumsum_out = _bind("tensor_cumsum_out", P, Q, E, P)
+c_cumsum_ = _bind("tensor_cumsum_", P, Q, E)
+c_cumprod = _bind("tensor_cumprod", P, Q, E, P)
+c_cumprod_out = _bind("tensor_cumprod_out", P, Q, E, P)
+c_cumprod_ = _bind("tensor_cumprod_", P, Q, E)
+c_cummax = _bind("tensor_cummax", P, Q, P, P)
+c_cummax_out = _bind("tensor_cummax_out", P, Q, P, P)
+c_cummin = _bind("tensor_cummin", P, Q, P, P)
+c_cummin_out = _bind("tensor_cummin_out", P, Q, P, P)
+c_logcumsumexp = _bind("tensor_logcumsumexp", P, Q, P)
+c_logcumsumexp_out = _bind("tensor_logcumsumexp_out", P, Q, P)
+c_logsumexp = _bind("tensor_logsumexp", P, P, Q, B, P)
+c_logsumexp_out = _bind("tensor_logsumexp_out", P, P, Q, B, P)
+c_softmax = _bind("tensor_softmax", P, Q, E, P)
+c_softmax_out = _bind("tensor_softmax_out", P, Q, E, P)
+c_log_softmax = _bind("tensor_log_softmax", P, Q, E, P)
+c_log_softmax_out = _bind("tensor_log_softmax_out", P, Q, E, P)
+c_sort = _bind("tensor_sort", P, Q, B, P, P)
+c_sort_out = _bind("tensor_sort_out", P, Q, B, P, P)
+c_sort_stable = _bind("tensor_sort_stable", P, E, Q, B, P, P)
+c_sort_stable_out = _bind("tensor_sort_stable_out", P, E, Q, B, P, P)
+c_argsort = _bind("tensor_argsort", P, Q, B, P)
+c_argsort_stable = _bind("tensor_argsort_stable", P, B, Q, B, P)
+c_msort = _bind("tensor_msort", P, P)
+c_msort_out = _bind("tensor_msort_out", P, P)
+c_topk = _bind("tensor_topk", P, Q, Q, B, B, P, P)
+c_topk_out = _bind("tensor_topk_out", P, Q, Q, B, B, P, P)
+c_median = _bind("tensor_median", P, P)
+c_median_dim = _bind("tensor_median_dim", P, Q, B, P, P)
+c_median_dim_out = _bind("tensor_median_dim_out", P, Q, B, P, P)
+c_nanmedian = _bind("tensor_nanmedian", P, P)
+c_nanmedian_dim = _bind("tensor_nanmedian_dim", P, Q, B, P, P)
+c_nanmedian_dim_out = _bind("tensor_nanmedian_dim_out", P, Q, B, P, P)
+c_kthvalue = _bind("tensor_kthvalue", P, Q, Q, B, P, P)
+c_kthvalue_out = _bind("tensor_kthvalue_out", P, Q, Q, B, P, P)
+c_mode = _bind("tensor_mode", P, Q, B, P, P)
+c_mode_out = _bind("tensor_mode_out", P, Q, B, P, P)
+c_searchsorted = _bind("tensor_searchsorted", P, P, B, B, T, P, P)
+c_searchsorted_scalar = _bind("tensor_searchsorted_scalar", P, _Scalar, B, B, T, P, P)
+c_searchsorted_out = _bind("tensor_searchsorted_out", P, P, B, B, T, P, P)
+c_searchsorted_scalar_out = _bind("tensor_searchsorted_scalar_out", P, _Scalar, B, B, T, P, P)
+c_bucketize = _bind("tensor_bucketize", P, P, B, B, P)
+c_bucketize_scalar = _bind("tensor_bucketize_scalar", _Scalar, P, B, B, P)
+c_bucketize_out = _bind("tensor_bucketize_out", P, P, B, B, P)
+c_bucketize_scalar_out = _bind("tensor_bucketize_scalar_out", _Scalar, P, B, B, P)
 c_erf = _bind("tensor_erf", P, P)
 c_erf_out = _bind("tensor_erf_out", P, P)
 c_erf_ = _bind("tensor_erf_", P)
@@ -5533,13 +5638,13 @@ def hypot_(input, other):
     return input
 
 
-def _index_get(input, index):
+def index_get(input, index):
     """self[index]. Ints, slices, new axes and `...` alone give a view. Integer tensors and masks (bool or uint8, of any number of dimensions) pick
     elements into a copy; they broadcast, and their dimensions come where they stood, or first where they stood apart. A position outside its
     dimension is refused with the index, the dimension and its size.
     """
     if input.__class__ is not _Tensor:
-        input = _tensor(input, "index", "input")
+        input = _tensor(input, "index_get", "input")
     index, index_len, kept = _index(index)
     cell = _take() if _cells else _Cell()
     status = c_index_get(input._h, index, index_len, cell.address)
@@ -5551,55 +5656,32 @@ def _index_get(input, index):
     return result
 
 
-def _index_set_(input, index, value):
+def index_set_(input, index, value):
     """self[index] = value, which broadcasts. Where index tensors are involved the dtypes must be equal. All positions are checked before anything
     is written; of several writes to one place the last stays.
     """
     if input.__class__ is not _Tensor:
-        input = _tensor(input, "index", "input")
+        input = _tensor(input, "index_set_", "input")
     index, index_len, kept = _index(index)
     if value.__class__ is not _Tensor:
-        value = _tensor(value, "index", "value")
+        value = _tensor(value, "index_set_", "value")
     status = c_index_set_(input._h, index, index_len, value._h)
     if status:
         raise _failure(status)
     return input
 
 
-def _index_set_scalar_(input, index, value):
+def index_set_scalar_(input, index, value):
     """self[index] = number, which the dtype must be able to hold."""
     if input.__class__ is not _Tensor:
-        input = _tensor(input, "index", "input")
+        input = _tensor(input, "index_set_scalar_", "input")
     index, index_len, kept = _index(index)
     if value.__class__ is not _Scalar:
-        value = _scalar(value, "index", "value")
+        value = _scalar(value, "index_set_scalar_", "value")
     status = c_index_set_scalar_(input._h, index, index_len, value)
     if status:
         raise _failure(status)
     return input
-
-
-def index(input, *args, **kwargs):
-    """index(Tensor input, Index index)
-    self[index]. Ints, slices, new axes and `...` alone give a view. Integer tensors and masks (bool or uint8, of any number of dimensions) pick
-    elements into a copy; they broadcast, and their dimensions come where they stood, or first where they stood apart. A position outside its
-    dimension is refused with the index, the dimension and its size.
-
-    index(Tensor input, Index index, Tensor value)
-    self[index] = value, which broadcasts. Where index tensors are involved the dtypes must be equal. All positions are checked before anything
-    is written; of several writes to one place the last stays.
-
-    index(Tensor input, Index index, Number value)
-    self[index] = number, which the dtype must be able to hold.
-    """
-    n = len(args)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"index"}) and (n > 0 or "index" in kwargs):
-        return _index_get(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"index", "value"}) and (n > 0 or "index" in kwargs) and _is_tensor(_arg(args, 1, kwargs, "value", _absent)):
-        return _index_set_(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"index", "value"}) and (n > 0 or "index" in kwargs) and _is_number(_arg(args, 1, kwargs, "value", _absent)):
-        return _index_set_scalar_(input, *args, **kwargs)
-    raise _no_overload("index", ('(Tensor input, Index index)', '(Tensor input, Index index, Tensor value)', '(Tensor input, Index index, Number value)'), args, kwargs)
 
 
 def index_put(input, indices, values, accumulate=False):
@@ -6479,6 +6561,942 @@ def index_reduce_(input, dim, index, source, reduce, *, include_self=True):
     if status:
         raise _failure(status)
     return input
+
+
+def cat(tensors, dim=0, *, out=None, axis=_absent):
+    """Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
+
+    >>> torch.cat((torch.tensor([1]), torch.tensor([2, 3])))
+    tensor([1, 2, 3])
+    """
+    if axis is not _absent:
+        dim = axis
+    tensors, tensors_len = _tensors(tensors, "cat", "tensors")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cat", "dim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "cat", "out")
+        status = c_cat_out(tensors, tensors_len, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_cat(tensors, tensors_len, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def concat(tensors, dim=0, *, out=None, axis=_absent):
+    """`cat` under another name."""
+    if axis is not _absent:
+        dim = axis
+    tensors, tensors_len = _tensors(tensors, "concat", "tensors")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "concat", "dim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "concat", "out")
+        status = c_concat_out(tensors, tensors_len, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_concat(tensors, tensors_len, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def concatenate(tensors, dim=0, *, out=None, axis=_absent):
+    """`cat` under another name."""
+    if axis is not _absent:
+        dim = axis
+    tensors, tensors_len = _tensors(tensors, "concatenate", "tensors")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "concatenate", "dim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "concatenate", "out")
+        status = c_concatenate_out(tensors, tensors_len, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_concatenate(tensors, tensors_len, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def stack(tensors, dim=0, *, out=None, axis=_absent):
+    """Joins tensors of one shape along a new dimension `dim`. dtypes are promoted.
+
+    >>> torch.stack((torch.tensor([1, 2]), torch.tensor([3, 4])))
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    if axis is not _absent:
+        dim = axis
+    tensors, tensors_len = _tensors(tensors, "stack", "tensors")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "stack", "dim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "stack", "out")
+        status = c_stack_out(tensors, tensors_len, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_stack(tensors, tensors_len, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def hstack(tensors, *, out=None):
+    """Joins tensors side by side: along dimension 1, or 0 for vectors."""
+    tensors, tensors_len = _tensors(tensors, "hstack", "tensors")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "hstack", "out")
+        status = c_hstack_out(tensors, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_hstack(tensors, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def vstack(tensors, *, out=None):
+    """Joins tensors below each other; vectors are rows."""
+    tensors, tensors_len = _tensors(tensors, "vstack", "tensors")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "vstack", "out")
+        status = c_vstack_out(tensors, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_vstack(tensors, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def row_stack(tensors, *, out=None):
+    """`vstack` under another name."""
+    tensors, tensors_len = _tensors(tensors, "row_stack", "tensors")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "row_stack", "out")
+        status = c_row_stack_out(tensors, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_row_stack(tensors, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def dstack(tensors, *, out=None):
+    """Joins tensors along the third dimension."""
+    tensors, tensors_len = _tensors(tensors, "dstack", "tensors")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "dstack", "out")
+        status = c_dstack_out(tensors, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_dstack(tensors, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def column_stack(tensors, *, out=None):
+    """Joins tensors side by side; vectors are columns."""
+    tensors, tensors_len = _tensors(tensors, "column_stack", "tensors")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "column_stack", "out")
+        status = c_column_stack_out(tensors, tensors_len, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_column_stack(tensors, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _atleast_1d_default(input):
+    """A view of at least 1 dimension."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "atleast_1d", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_atleast_1d(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _atleast_1d_sequence(*tensors):
+    """Views of at least 1 dimension."""
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors, tensors_len = _tensors(tensors, "atleast_1d", "tensors")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_atleast_1d_sequence(tensors, tensors_len, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def atleast_1d(*args, **kwargs):
+    """atleast_1d(Tensor input)
+    A view of at least 1 dimension.
+
+    atleast_1d(sequence of Tensor tensors)
+    Views of at least 1 dimension.
+    """
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
+        return _atleast_1d_default(*args, **kwargs)
+    if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
+        return _atleast_1d_sequence(*args, **kwargs)
+    raise _no_overload("atleast_1d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
+
+
+def _atleast_2d_default(input):
+    """A view of at least 2 dimensions."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "atleast_2d", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_atleast_2d(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _atleast_2d_sequence(*tensors):
+    """Views of at least 2 dimensions."""
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors, tensors_len = _tensors(tensors, "atleast_2d", "tensors")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_atleast_2d_sequence(tensors, tensors_len, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def atleast_2d(*args, **kwargs):
+    """atleast_2d(Tensor input)
+    A view of at least 2 dimensions.
+
+    atleast_2d(sequence of Tensor tensors)
+    Views of at least 2 dimensions.
+    """
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
+        return _atleast_2d_default(*args, **kwargs)
+    if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
+        return _atleast_2d_sequence(*args, **kwargs)
+    raise _no_overload("atleast_2d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
+
+
+def _atleast_3d_default(input):
+    """A view of at least 3 dimensions."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "atleast_3d", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_atleast_3d(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _atleast_3d_sequence(*tensors):
+    """Views of at least 3 dimensions."""
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors, tensors_len = _tensors(tensors, "atleast_3d", "tensors")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_atleast_3d_sequence(tensors, tensors_len, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def atleast_3d(*args, **kwargs):
+    """atleast_3d(Tensor input)
+    A view of at least 3 dimensions.
+
+    atleast_3d(sequence of Tensor tensors)
+    Views of at least 3 dimensions.
+    """
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
+        return _atleast_3d_default(*args, **kwargs)
+    if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
+        return _atleast_3d_sequence(*args, **kwargs)
+    raise _no_overload("atleast_3d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
+
+
+def broadcast_tensors(*tensors):
+    """Expands all tensors to their common shape, without copying."""
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors, tensors_len = _tensors(tensors, "broadcast_tensors", "tensors")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_broadcast_tensors(tensors, tensors_len, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def meshgrid(*tensors, indexing=None):
+    """Expands vectors of one dtype to the coordinates of a grid, without copying. `indexing` is 'ij' (the default) or 'xy', which swaps the first two
+    dimensions.
+    """
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors, tensors_len = _tensors(tensors, "meshgrid", "tensors")
+    indexing = None if indexing is None else _text(indexing, "meshgrid", "indexing")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_meshgrid(tensors, tensors_len, indexing, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def cartesian_prod(*tensors):
+    """All combinations of one element of each vector, a row for each.
+
+    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([4, 5]))
+    tensor([[1, 4],
+            [1, 5],
+            [2, 4],
+            [2, 5]])
+    """
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors, tensors_len = _tensors(tensors, "cartesian_prod", "tensors")
+    cell = _take() if _cells else _Cell()
+    status = c_cartesian_prod(tensors, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def combinations(input, r=2, with_replacement=False):
+    """The combinations of `r` elements of a vector, a row for each.
+
+    >>> torch.combinations(torch.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "combinations", "input")
+    if r.__class__ is not _Int:
+        r = _integer(r, "combinations", "r")
+    if with_replacement.__class__ is not _Bool:
+        with_replacement = _flag(with_replacement, "combinations", "with_replacement")
+    cell = _take() if _cells else _Cell()
+    status = c_combinations(input._h, r, with_replacement, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def block_diag(*tensors):
+    """Puts matrices on the diagonal of a matrix of zeros; vectors are rows. dtypes are promoted."""
+    if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
+        tensors = tensors[0]
+    tensors, tensors_len = _tensors(tensors, "block_diag", "tensors")
+    cell = _take() if _cells else _Cell()
+    status = c_block_diag(tensors, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def repeat(input, repeats, *more):
+    """Joins copies of `input` along every dimension; leading dimensions are added where there are more repeats.
+
+    >>> torch.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
+    if more:
+        repeats = (repeats, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "repeat", "input")
+    repeats, repeats_len = _ints(repeats, "repeat", "repeats")
+    cell = _take() if _cells else _Cell()
+    status = c_repeat(input._h, repeats, repeats_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def tile(input, dims, *more):
+    """`repeat` in which missing leading repeats are 1."""
+    if more:
+        dims = (dims, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tile", "input")
+    dims, dims_len = _ints(dims, "tile", "dims")
+    cell = _take() if _cells else _Cell()
+    status = c_tile(input._h, dims, dims_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _repeat_interleave_default(repeats, *, output_size=None):
+    """Lists every position of the int32 or int64 vector `repeats` as often as its value says."""
+    if repeats.__class__ is not _Tensor:
+        repeats = _tensor(repeats, "repeat_interleave", "repeats")
+    if output_size.__class__ is not _Int:
+        output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
+    cell = _take() if _cells else _Cell()
+    status = c_repeat_interleave(repeats._h, output_size, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _repeat_interleave_int(input, repeats, dim=None, *, output_size=None, axis=_absent):
+    """Repeats every element of dimension `dim`, or of the flattened tensor.
+
+    >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    """
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "repeat_interleave", "input")
+    if repeats.__class__ is not _Int:
+        repeats = _integer(repeats, "repeat_interleave", "repeats")
+    if dim.__class__ is not _Int:
+        dim = _optional_integer(dim, "repeat_interleave", "dim")
+    if output_size.__class__ is not _Int:
+        output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
+    cell = _take() if _cells else _Cell()
+    status = c_repeat_interleave_int(input._h, repeats, dim, output_size, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _repeat_interleave_tensor(input, repeats, dim=None, *, output_size=None, axis=_absent):
+    """Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "repeat_interleave", "input")
+    if repeats.__class__ is not _Tensor:
+        repeats = _tensor(repeats, "repeat_interleave", "repeats")
+    if dim.__class__ is not _Int:
+        dim = _optional_integer(dim, "repeat_interleave", "dim")
+    if output_size.__class__ is not _Int:
+        output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
+    cell = _take() if _cells else _Cell()
+    status = c_repeat_interleave_tensor(input._h, repeats._h, dim, output_size, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def repeat_interleave(*args, **kwargs):
+    """repeat_interleave(Tensor repeats, *, int output_size=None)
+    Lists every position of the int32 or int64 vector `repeats` as often as its value says.
+
+    repeat_interleave(Tensor input, int repeats, int dim=None, *, int output_size=None)
+    Repeats every element of dimension `dim`, or of the flattened tensor.
+
+    repeat_interleave(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)
+    Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"repeats", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "repeats", _absent)):
+        return _repeat_interleave_default(*args, **kwargs)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"input", "repeats", "dim", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_int(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
+        return _repeat_interleave_int(*args, **kwargs)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"input", "repeats", "dim", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_tensor(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
+        return _repeat_interleave_tensor(*args, **kwargs)
+    raise _no_overload("repeat_interleave", ('(Tensor repeats, *, int output_size=None)', '(Tensor input, int repeats, int dim=None, *, int output_size=None)', '(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)'), args, kwargs)
+
+
+def roll(input, shifts, dims=()):
+    """Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
+
+    >>> torch.roll(torch.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "roll", "input")
+    shifts, shifts_len = _ints(shifts, "roll", "shifts")
+    dims, dims_len = _ints(dims, "roll", "dims")
+    cell = _take() if _cells else _Cell()
+    status = c_roll(input._h, shifts, shifts_len, dims, dims_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def flip(input, dims, *more):
+    """Reverses the order of positions in the listed dimensions.
+
+    >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
+    tensor([3, 2, 1])
+    """
+    if more:
+        dims = (dims, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "flip", "input")
+    dims, dims_len = _ints(dims, "flip", "dims")
+    cell = _take() if _cells else _Cell()
+    status = c_flip(input._h, dims, dims_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def fliplr(input):
+    """Reverses the order of columns, dimension 1."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "fliplr", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_fliplr(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def flipud(input):
+    """Reverses the order of rows, dimension 0."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "flipud", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_flipud(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def rot90(input, k=1, dims=(0,1)):
+    """Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "rot90", "input")
+    if k.__class__ is not _Int:
+        k = _integer(k, "rot90", "k")
+    dims, dims_len = _ints(dims, "rot90", "dims")
+    cell = _take() if _cells else _Cell()
+    status = c_rot90(input._h, k, dims, dims_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def tril(input, diagonal=0, *, out=None):
+    """Keeps the elements on and below a diagonal of matrices; the others are zero.
+
+    >>> torch.tril(torch.ones(2, 2))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tril", "input")
+    if diagonal.__class__ is not _Int:
+        diagonal = _integer(diagonal, "tril", "diagonal")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "tril", "out")
+        status = c_tril_out(input._h, diagonal, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_tril(input._h, diagonal, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def tril_(input, diagonal=0):
+    """Keeps the elements on and below a diagonal of matrices; the others are zero.
+
+    >>> torch.tril(torch.ones(2, 2))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "tril_", "input")
+    if diagonal.__class__ is not _Int:
+        diagonal = _integer(diagonal, "tril_", "diagonal")
+    status = c_tril_(input._h, diagonal)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def triu(input, diagonal=0, *, out=None):
+    """Keeps the elements on and above a diagonal of matrices; the others are zero.
+
+    >>> torch.triu(torch.ones(2, 2))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "triu", "input")
+    if diagonal.__class__ is not _Int:
+        diagonal = _integer(diagonal, "triu", "diagonal")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "triu", "out")
+        status = c_triu_out(input._h, diagonal, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_triu(input._h, diagonal, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def triu_(input, diagonal=0):
+    """Keeps the elements on and above a diagonal of matrices; the others are zero.
+
+    >>> torch.triu(torch.ones(2, 2))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "triu_", "input")
+    if diagonal.__class__ is not _Int:
+        diagonal = _integer(diagonal, "triu_", "diagonal")
+    status = c_triu_(input._h, diagonal)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def diag(input, diagonal=0, *, out=None):
+    """A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "diag", "input")
+    if diagonal.__class__ is not _Int:
+        diagonal = _integer(diagonal, "diag", "diagonal")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "diag", "out")
+        status = c_diag_out(input._h, diagonal, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_diag(input._h, diagonal, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+    """Spreads the last dimension over diagonal `offset` of two new dimensions of zeros."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "diag_embed", "input")
+    if offset.__class__ is not _Int:
+        offset = _integer(offset, "diag_embed", "offset")
+    if dim1.__class__ is not _Int:
+        dim1 = _integer(dim1, "diag_embed", "dim1")
+    if dim2.__class__ is not _Int:
+        dim2 = _integer(dim2, "diag_embed", "dim2")
+    cell = _take() if _cells else _Cell()
+    status = c_diag_embed(input._h, offset, dim1, dim2, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def diagflat(input, offset=0):
+    """A matrix with the elements of `input` on its diagonal."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "diagflat", "input")
+    if offset.__class__ is not _Int:
+        offset = _integer(offset, "diagflat", "offset")
+    cell = _take() if _cells else _Cell()
+    status = c_diagflat(input._h, offset, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+    """A copy of `input` in which `src` replaces a diagonal."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "diagonal_scatter", "input")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "diagonal_scatter", "src")
+    if offset.__class__ is not _Int:
+        offset = _integer(offset, "diagonal_scatter", "offset")
+    if dim1.__class__ is not _Int:
+        dim1 = _integer(dim1, "diagonal_scatter", "dim1")
+    if dim2.__class__ is not _Int:
+        dim2 = _integer(dim2, "diagonal_scatter", "dim2")
+    cell = _take() if _cells else _Cell()
+    status = c_diagonal_scatter(input._h, src._h, offset, dim1, dim2, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def select_scatter(input, src, dim, index):
+    """A copy of `input` in which `src` replaces one position of a dimension."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "select_scatter", "input")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "select_scatter", "src")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "select_scatter", "dim")
+    if index.__class__ is not _Int:
+        index = _integer(index, "select_scatter", "index")
+    cell = _take() if _cells else _Cell()
+    status = c_select_scatter(input._h, src._h, dim, index, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, axis=_absent):
+    """A copy of `input` in which `src` replaces positions start:end:step of a dimension."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "slice_scatter", "input")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "slice_scatter", "src")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "slice_scatter", "dim")
+    if start.__class__ is not _Int:
+        start = _optional_integer(start, "slice_scatter", "start")
+    if end.__class__ is not _Int:
+        end = _optional_integer(end, "slice_scatter", "end")
+    if step.__class__ is not _Int:
+        step = _integer(step, "slice_scatter", "step")
+    cell = _take() if _cells else _Cell()
+    status = c_slice_scatter(input._h, src._h, dim, start, end, step, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def as_strided_scatter(input, src, size, stride, storage_offset=None):
+    """A copy of `input` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "as_strided_scatter", "input")
+    if src.__class__ is not _Tensor:
+        src = _tensor(src, "as_strided_scatter", "src")
+    size, size_len = _ints(size, "as_strided_scatter", "size")
+    stride, stride_len = _ints(stride, "as_strided_scatter", "stride")
+    if storage_offset.__class__ is not _Int:
+        storage_offset = _optional_integer(storage_offset, "as_strided_scatter", "storage_offset")
+    cell = _take() if _cells else _Cell()
+    status = c_as_strided_scatter(input._h, src._h, size, size_len, stride, stride_len, storage_offset, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def unravel_index(indices, shape):
+    """Turns row-major numbers into coordinates, a tensor for each dimension of `shape`."""
+    if indices.__class__ is not _Tensor:
+        indices = _tensor(indices, "unravel_index", "indices")
+    shape, shape_len = _ints(shape, "unravel_index", "shape")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_unravel_index(indices._h, shape, shape_len, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def sum_to_size(input, size, *more):
+    """Adds up dimensions until `input` has shape `size`, which must broadcast to its own."""
+    if more:
+        size = (size, *more)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sum_to_size", "input")
+    size, size_len = _ints(size, "sum_to_size", "size")
+    cell = _take() if _cells else _Cell()
+    status = c_sum_to_size(input._h, size, size_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def constant_pad_nd(input, pad, value=_ZERO):
+    """Adds a border of one value. `pad` holds the widths before and after the last dimension, then the one before it, and so on; a negative width takes
+    elements away.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "constant_pad_nd", "input")
+    pad, pad_len = _ints(pad, "constant_pad_nd", "pad")
+    if value.__class__ is not _Scalar:
+        value = _scalar(value, "constant_pad_nd", "value")
+    cell = _take() if _cells else _Cell()
+    status = c_constant_pad_nd(input._h, pad, pad_len, value, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 
 
 def logical_and(input, other, *, out=None):
@@ -7778,7 +8796,7 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
     return result
 
 
-def randint(low, high, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def _randint_default(low, high, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of random integers from [low, high). `dtype` is int64 unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
@@ -7807,6 +8825,50 @@ def randint(low, high, size, *, generator=None, dtype=None, layout=None, device=
     result._h = cell.p
     _put(cell)
     return result
+
+
+def _randint_high(high, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Makes a tensor of random integers from [0, high). `dtype` is int64 unless given."""
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if high.__class__ is not _Int:
+        high = _integer(high, "randint", "high")
+    size, size_len = _ints(size, "randint", "size")
+    if generator is not None and generator.__class__ is not _Generator:
+        generator = _generator(generator, "randint", "generator")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "randint", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "randint", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "randint", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "randint", "out")
+        status = c_randint_high_out(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_randint_high(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def randint(*args, **kwargs):
+    """randint(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
+    Makes a tensor of random integers from [low, high). `dtype` is int64 unless given.
+
+    randint(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
+    Makes a tensor of random integers from [0, high). `dtype` is int64 unless given.
+    """
+    n = len(args)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"low", "high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
+        return _randint_default(*args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "high", _absent)) and _is_ints(_arg(args, 1, kwargs, "size", _absent)):
+        return _randint_high(*args, **kwargs)
+    raise _no_overload("randint", ('(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)', '(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
 def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
@@ -7881,7 +8943,7 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, m
     return result
 
 
-def randint_like(input, low, high, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+def _randint_like_default(input, low, high, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """randint with the shape, dtype and device of `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
@@ -7905,6 +8967,45 @@ def randint_like(input, low, high, *, generator=None, dtype=None, layout=None, d
     result._h = cell.p
     _put(cell)
     return result
+
+
+def _randint_like_high(input, high, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+    """Random integers from [0, high) with the shape, dtype and device of `input`."""
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "randint_like", "input")
+    if high.__class__ is not _Int:
+        high = _integer(high, "randint_like", "high")
+    if generator is not None and generator.__class__ is not _Generator:
+        generator = _generator(generator, "randint_like", "generator")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "randint_like", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "randint_like", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "randint_like", "device")
+    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "randint_like", "memory_format")
+    cell = _take() if _cells else _Cell()
+    status = c_randint_like_high(input._h, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def randint_like(input, *args, **kwargs):
+    """randint_like(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)
+    randint with the shape, dtype and device of `input`.
+
+    randint_like(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)
+    Random integers from [0, high) with the shape, dtype and device of `input`.
+    """
+    n = len(args)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"low", "high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)):
+        return _randint_like_default(input, *args, **kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "high", _absent)):
+        return _randint_like_high(input, *args, **kwargs)
+    raise _no_overload("randint_like", ('(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)', '(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)'), args, kwargs)
 
 
 def _normal_tensors(mean, std, *, generator=None, out=None):
@@ -10266,6 +11367,773 @@ def where(condition, input, other, *, out=None):
     return result
 
 
+def cumsum(input, dim, *, dtype=None, out=None):
+    """Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+
+    >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
+    tensor([1, 3, 6])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cumsum", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cumsum", "dim")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "cumsum", "dtype")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "cumsum", "out")
+        status = c_cumsum_out(input._h, dim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_cumsum(input._h, dim, dtype, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def cumsum_(input, dim, *, dtype=None):
+    """Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+
+    >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
+    tensor([1, 3, 6])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cumsum_", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cumsum_", "dim")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "cumsum_", "dtype")
+    status = c_cumsum_(input._h, dim, dtype)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def cumprod(input, dim, *, dtype=None, out=None):
+    """Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+
+    >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
+    tensor([1, 2, 6])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cumprod", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cumprod", "dim")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "cumprod", "dtype")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "cumprod", "out")
+        status = c_cumprod_out(input._h, dim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_cumprod(input._h, dim, dtype, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def cumprod_(input, dim, *, dtype=None):
+    """Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
+
+    >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
+    tensor([1, 2, 6])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cumprod_", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cumprod_", "dim")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "cumprod_", "dtype")
+    status = c_cumprod_(input._h, dim, dtype)
+    if status:
+        raise _failure(status)
+    return input
+
+
+_cummax_default_result = _result_type("cummax", ("values", "indices"))
+
+
+def cummax(input, dim, *, out=None):
+    """Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+
+    >>> torch.cummax(torch.tensor([2, 3, 1]), 0)[0]
+    tensor([2, 3, 3])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cummax", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cummax", "dim")
+    if out is not None:
+        out = _outputs(out, 2, "cummax")
+        status = c_cummax_out(input._h, dim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _cummax_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_cummax(input._h, dim, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _cummax_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+_cummin_default_result = _result_type("cummin", ("values", "indices"))
+
+
+def cummin(input, dim, *, out=None):
+    """Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+
+    >>> torch.cummin(torch.tensor([2, 3, 1]), 0)[0]
+    tensor([2, 2, 1])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cummin", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cummin", "dim")
+    if out is not None:
+        out = _outputs(out, 2, "cummin")
+        status = c_cummin_out(input._h, dim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _cummin_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_cummin(input._h, dim, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _cummin_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def logcumsumexp(input, dim, *, out=None):
+    """Logarithm of the running sum of exponentials along `dim`, without overflow.
+
+    >>> torch.logcumsumexp(torch.tensor([0., 0.]), 0)
+    tensor([0.0000, 0.6931])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "logcumsumexp", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "logcumsumexp", "dim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "logcumsumexp", "out")
+        status = c_logcumsumexp_out(input._h, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_logcumsumexp(input._h, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def logsumexp(input, dim, keepdim=False, *, out=None, keepdims=_absent):
+    """Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
+    `keepdim` keeps reduced dimensions with size 1.
+
+    >>> torch.logsumexp(torch.tensor([0., 0.]), 0)
+    tensor(0.6931)
+    """
+    if keepdims is not _absent:
+        keepdim = keepdims
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "logsumexp", "input")
+    dim, dim_len = _ints(dim, "logsumexp", "dim")
+    if keepdim.__class__ is not _Bool:
+        keepdim = _flag(keepdim, "logsumexp", "keepdim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "logsumexp", "out")
+        status = c_logsumexp_out(input._h, dim, dim_len, keepdim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_logsumexp(input._h, dim, dim_len, keepdim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def softmax(input, dim, dtype=None, *, out=None):
+    """e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+
+    >>> torch.softmax(torch.tensor([1., 1.]), 0)
+    tensor([0.5000, 0.5000])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "softmax", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "softmax", "dim")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "softmax", "dtype")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "softmax", "out")
+        status = c_softmax_out(input._h, dim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_softmax(input._h, dim, dtype, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def log_softmax(input, dim, dtype=None, *, out=None):
+    """Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+
+    >>> torch.log_softmax(torch.tensor([1., 1.]), 0)
+    tensor([-0.6931, -0.6931])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "log_softmax", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "log_softmax", "dim")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "log_softmax", "dtype")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "log_softmax", "out")
+        status = c_log_softmax_out(input._h, dim, dtype, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_log_softmax(input._h, dim, dtype, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+_sort_default_result = _result_type("sort", ("values", "indices"))
+
+
+def _sort_default(input, dim=-1, descending=False, *, out=None, axis=_absent):
+    """Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
+
+    >>> torch.sort(torch.tensor([3, 1, 2]))[0]
+    tensor([1, 2, 3])
+    """
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sort", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "sort", "dim")
+    if descending.__class__ is not _Bool:
+        descending = _flag(descending, "sort", "descending")
+    if out is not None:
+        out = _outputs(out, 2, "sort")
+        status = c_sort_out(input._h, dim, descending, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _sort_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_sort(input._h, dim, descending, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _sort_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+_sort_stable_result = _result_type("sort", ("values", "indices"))
+
+
+def _sort_stable(input, *, stable, dim=-1, descending=False, out=None, axis=_absent):
+    """As `sort`, which is always stable."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sort", "input")
+    stable = -1 if stable is None else _flag(stable, "sort", "stable")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "sort", "dim")
+    if descending.__class__ is not _Bool:
+        descending = _flag(descending, "sort", "descending")
+    if out is not None:
+        out = _outputs(out, 2, "sort")
+        status = c_sort_stable_out(input._h, stable, dim, descending, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _sort_stable_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_sort_stable(input._h, stable, dim, descending, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _sort_stable_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def sort(input, *args, **kwargs):
+    """sort(Tensor input, int dim=-1, bool descending=False)
+    Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
+
+    sort(Tensor input, *, bool stable, int dim=-1, bool descending=False)
+    As `sort`, which is always stable.
+
+    >>> torch.sort(torch.tensor([3, 1, 2]))[0]
+    tensor([1, 2, 3])
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "descending", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
+        return _sort_default(input, *args, **kwargs)
+    if n <= 0 and "stable" in kwargs and (not kwargs or kwargs.keys() <= {"stable", "dim", "descending", "out"}):
+        return _sort_stable(input, *args, **kwargs)
+    raise _no_overload("sort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
+
+
+def _argsort_default(input, dim=-1, descending=False, *, axis=_absent):
+    """The int64 indices that sort `input` along `dim`.
+
+    >>> torch.argsort(torch.tensor([3, 1, 2]))
+    tensor([1, 2, 0])
+    """
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "argsort", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "argsort", "dim")
+    if descending.__class__ is not _Bool:
+        descending = _flag(descending, "argsort", "descending")
+    cell = _take() if _cells else _Cell()
+    status = c_argsort(input._h, dim, descending, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _argsort_stable(input, *, stable, dim=-1, descending=False, axis=_absent):
+    """As `argsort`, which is always stable."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "argsort", "input")
+    if stable.__class__ is not _Bool:
+        stable = _flag(stable, "argsort", "stable")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "argsort", "dim")
+    if descending.__class__ is not _Bool:
+        descending = _flag(descending, "argsort", "descending")
+    cell = _take() if _cells else _Cell()
+    status = c_argsort_stable(input._h, stable, dim, descending, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def argsort(input, *args, **kwargs):
+    """argsort(Tensor input, int dim=-1, bool descending=False)
+    The int64 indices that sort `input` along `dim`.
+
+    argsort(Tensor input, *, bool stable, int dim=-1, bool descending=False)
+    As `argsort`, which is always stable.
+
+    >>> torch.argsort(torch.tensor([3, 1, 2]))
+    tensor([1, 2, 0])
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "descending"}) and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
+        return _argsort_default(input, *args, **kwargs)
+    if n <= 0 and "stable" in kwargs and (not kwargs or kwargs.keys() <= {"stable", "dim", "descending"}):
+        return _argsort_stable(input, *args, **kwargs)
+    raise _no_overload("argsort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
+
+
+def msort(input, *, out=None):
+    """Sorts along the first dimension.
+
+    >>> torch.msort(torch.tensor([3, 1, 2]))
+    tensor([1, 2, 3])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "msort", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "msort", "out")
+        status = c_msort_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_msort(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+_topk_default_result = _result_type("topk", ("values", "indices"))
+
+
+def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None, axis=_absent):
+    """The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
+
+    >>> torch.topk(torch.tensor([3, 1, 2]), 2)[0]
+    tensor([3, 2])
+    """
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "topk", "input")
+    if k.__class__ is not _Int:
+        k = _integer(k, "topk", "k")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "topk", "dim")
+    if largest.__class__ is not _Bool:
+        largest = _flag(largest, "topk", "largest")
+    if sorted.__class__ is not _Bool:
+        sorted = _flag(sorted, "topk", "sorted")
+    if out is not None:
+        out = _outputs(out, 2, "topk")
+        status = c_topk_out(input._h, k, dim, largest, sorted, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _topk_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_topk(input._h, k, dim, largest, sorted, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _topk_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def _median_default(input):
+    """Of all elements, the lower median; NaN where there is one.
+
+    >>> torch.median(torch.tensor([3, 1, 2]))
+    tensor(2)
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "median", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_median(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+_median_dim_result = _result_type("median", ("values", "indices"))
+
+
+def _median_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
+    """Along `dim`, the lower median; NaN where there is one, and its int64 index."""
+    if keepdims is not _absent:
+        keepdim = keepdims
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "median", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "median", "dim")
+    if keepdim.__class__ is not _Bool:
+        keepdim = _flag(keepdim, "median", "keepdim")
+    if out is not None:
+        out = _outputs(out, 2, "median")
+        status = c_median_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _median_dim_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_median_dim(input._h, dim, keepdim, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _median_dim_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def median(input, *args, **kwargs):
+    """median(Tensor input)
+    Of all elements, the lower median; NaN where there is one.
+
+    median(Tensor input, int dim, bool keepdim=False)
+    Along `dim`, the lower median; NaN where there is one, and its int64 index.
+
+    >>> torch.median(torch.tensor([3, 1, 2]))
+    tensor(2)
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 0 and not kwargs:
+        return _median_default(input, *args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
+        return _median_dim(input, *args, **kwargs)
+    raise _no_overload("median", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
+
+
+def _nanmedian_default(input):
+    """Of all elements, the lower median of what is not NaN.
+
+    >>> torch.nanmedian(torch.tensor([3, 1, 2]))
+    tensor(2)
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "nanmedian", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_nanmedian(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+_nanmedian_dim_result = _result_type("nanmedian", ("values", "indices"))
+
+
+def _nanmedian_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
+    """Along `dim`, the lower median of what is not NaN, and its int64 index."""
+    if keepdims is not _absent:
+        keepdim = keepdims
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "nanmedian", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "nanmedian", "dim")
+    if keepdim.__class__ is not _Bool:
+        keepdim = _flag(keepdim, "nanmedian", "keepdim")
+    if out is not None:
+        out = _outputs(out, 2, "nanmedian")
+        status = c_nanmedian_dim_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _nanmedian_dim_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_nanmedian_dim(input._h, dim, keepdim, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _nanmedian_dim_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def nanmedian(input, *args, **kwargs):
+    """nanmedian(Tensor input)
+    Of all elements, the lower median of what is not NaN.
+
+    nanmedian(Tensor input, int dim, bool keepdim=False)
+    Along `dim`, the lower median of what is not NaN, and its int64 index.
+
+    >>> torch.nanmedian(torch.tensor([3, 1, 2]))
+    tensor(2)
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 0 and not kwargs:
+        return _nanmedian_default(input, *args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
+        return _nanmedian_dim(input, *args, **kwargs)
+    raise _no_overload("nanmedian", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
+
+
+_kthvalue_default_result = _result_type("kthvalue", ("values", "indices"))
+
+
+def kthvalue(input, k, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
+    """The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
+
+    >>> torch.kthvalue(torch.tensor([3, 1, 2]), 2)[0]
+    tensor(2)
+    """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "kthvalue", "input")
+    if k.__class__ is not _Int:
+        k = _integer(k, "kthvalue", "k")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "kthvalue", "dim")
+    if keepdim.__class__ is not _Bool:
+        keepdim = _flag(keepdim, "kthvalue", "keepdim")
+    if out is not None:
+        out = _outputs(out, 2, "kthvalue")
+        status = c_kthvalue_out(input._h, k, dim, keepdim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _kthvalue_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_kthvalue(input._h, k, dim, keepdim, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _kthvalue_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+_mode_default_result = _result_type("mode", ("values", "indices"))
+
+
+def mode(input, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
+    """The most frequent element along `dim`, the smallest of several, and the int64 index of its last occurrence.
+
+    >>> torch.mode(torch.tensor([2, 1, 2]))[0]
+    tensor(2)
+    """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "mode", "input")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "mode", "dim")
+    if keepdim.__class__ is not _Bool:
+        keepdim = _flag(keepdim, "mode", "keepdim")
+    if out is not None:
+        out = _outputs(out, 2, "mode")
+        status = c_mode_out(input._h, dim, keepdim, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _mode_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_mode(input._h, dim, keepdim, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _mode_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None):
+    """The position in `sorted_sequence`, sorted along its last dimension, before which each element of `input` could be inserted; after equal elements
+    with `right` or `side` 'right'. The sequence is 1-D or agrees with `input` in all dimensions but the last. `sorter` holds the order of a
+    sequence that is not sorted. Gives int64, int32 with `out_int32`.
+
+    >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
+    tensor([1, 2])
+    """
+    if sorted_sequence.__class__ is not _Tensor:
+        sorted_sequence = _tensor(sorted_sequence, "searchsorted", "sorted_sequence")
+    if input.__class__ is not _Tensor:
+        input = _number(input, "searchsorted", "input")
+    if out_int32.__class__ is not _Bool:
+        out_int32 = _flag(out_int32, "searchsorted", "out_int32")
+    if right.__class__ is not _Bool:
+        right = _flag(right, "searchsorted", "right")
+    side = None if side is None else _text(side, "searchsorted", "side")
+    if sorter is not None and sorter.__class__ is not _Tensor:
+        sorter = _tensor(sorter, "searchsorted", "sorter")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "searchsorted", "out")
+        if input.__class__ is _Scalar:
+            status = c_searchsorted_scalar_out(sorted_sequence._h, input, out_int32, right, side, None if sorter is None else sorter._h, out._h)
+        else:
+            status = c_searchsorted_out(sorted_sequence._h, input._h, out_int32, right, side, None if sorter is None else sorter._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if input.__class__ is _Scalar:
+        status = c_searchsorted_scalar(sorted_sequence._h, input, out_int32, right, side, None if sorter is None else sorter._h, cell.address)
+    else:
+        status = c_searchsorted(sorted_sequence._h, input._h, out_int32, right, side, None if sorter is None else sorter._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
+    """The index of the bucket between sorted `boundaries` (1-D) that each element of `input` belongs to, as `searchsorted` gives it.
+
+    >>> torch.bucketize(torch.tensor([3, 4]), torch.tensor([1, 3, 5]))
+    tensor([1, 2])
+    """
+    if input.__class__ is not _Tensor:
+        input = _number(input, "bucketize", "input")
+    if boundaries.__class__ is not _Tensor:
+        boundaries = _tensor(boundaries, "bucketize", "boundaries")
+    if out_int32.__class__ is not _Bool:
+        out_int32 = _flag(out_int32, "bucketize", "out_int32")
+    if right.__class__ is not _Bool:
+        right = _flag(right, "bucketize", "right")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "bucketize", "out")
+        if input.__class__ is _Scalar:
+            status = c_bucketize_scalar_out(input, boundaries._h, out_int32, right, out._h)
+        else:
+            status = c_bucketize_out(input._h, boundaries._h, out_int32, right, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if input.__class__ is _Scalar:
+        status = c_bucketize_scalar(input, boundaries._h, out_int32, right, cell.address)
+    else:
+        status = c_bucketize(input._h, boundaries._h, out_int32, right, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
 def erf(input, *, out=None):
     """The error function of every element. Integers and bool count as the default dtype.
 
@@ -11228,7 +13096,7 @@ def from_data(data, size, *, dtype=None):
 
 def from_blob(data, nbytes, dtype, size, stride, deleter, context, read_only):
     """Makes a tensor that shares `nbytes` bytes at `data` with their owner. `stride` is row-major unless given; every element
-    must lie inside the bytes. `deleter`, a C function void (*)(void *) or NULL, is called once with `context` when the last
+    must lie inside the bytes. `deleter`, which may be NULL, is called once with `context` when the last
     tensor over the bytes is freed, from whichever thread that happens on; on an error it is not called. Tensors over
     `read_only` bytes refuse to be written.
     """
@@ -13019,5 +14887,5 @@ def __invert__(self):
 _Tensor.__invert__ = __invert__
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "where", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
-_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "data_ptr", "is_read_only", "untyped_storage", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "where", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_get", "index_set_", "index_set_scalar_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "data_ptr", "is_read_only", "untyped_storage", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))

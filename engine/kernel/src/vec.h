@@ -1,4 +1,5 @@
-// Vec<T>: one SIMD register of LT_VECTOR_BYTES bytes, built on the vector extensions of GCC and Clang.
+// Vec<T>: one SIMD register of LT_VECTOR_BYTES bytes, built on the vector extensions of GCC and
+// Clang.
 //
 // The same headers are compiled once per CPU tier into one library, so everything has internal
 // linkage: a weak symbol shared between tiers would run AVX-512 code on a machine without it.
@@ -61,10 +62,10 @@ namespace {
 
 // The signed integer type as wide as T, for masks and bit patterns.
 template <class T>
-using IntOf = std::conditional_t<
-    sizeof(T) == 8, int64_t,
-    std::conditional_t<sizeof(T) == 4, int32_t,
-                       std::conditional_t<sizeof(T) == 2, int16_t, int8_t>>>;
+using IntOf =
+    std::conditional_t<sizeof(T) == 8, int64_t,
+                       std::conditional_t<sizeof(T) == 4, int32_t,
+                                          std::conditional_t<sizeof(T) == 2, int16_t, int8_t>>>;
 
 template <class T>
 struct RawOf {
@@ -81,7 +82,7 @@ LT_INLINE Raw<T> broadcast(T x, std::index_sequence<I...>) {
 // GCC fuses a*b+c on its own in FMA tiers, which breaks error-free transformations and makes a
 // result depend on the code around it. An empty statement that "changes" the product forbids that.
 template <class V>
-LT_INLINE void keep_product(V &p) {
+LT_INLINE void keep_product(V& p) {
 #if LT_FMA && !defined(__clang__)
 #if defined(__x86_64__)
   __asm__("" : "+v"(p));
@@ -142,20 +143,20 @@ struct Mask {
   using Bits = std::conditional_t<sizeof(T) == 8, __mmask8, __mmask16>;
   Bits m;
 
-#define LT_COMPARE(name, op)                                                       \
-  static LT_INLINE Mask name(Raw<T> a, Raw<T> b) {                                 \
-    if constexpr (std::is_same<T, float>::value)                                   \
-      return {_mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_##op##_OQ)};           \
-    else if constexpr (std::is_same<T, double>::value)                             \
-      return {_mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_##op##_OQ)};         \
-    else if constexpr (sizeof(T) == 4 && std::is_signed<T>::value)                 \
-      return {_mm512_cmp_epi32_mask((__m512i)a, (__m512i)b, _MM_CMPINT_##op)};     \
-    else if constexpr (sizeof(T) == 4)                                             \
-      return {_mm512_cmp_epu32_mask((__m512i)a, (__m512i)b, _MM_CMPINT_##op)};     \
-    else if constexpr (std::is_signed<T>::value)                                   \
-      return {_mm512_cmp_epi64_mask((__m512i)a, (__m512i)b, _MM_CMPINT_##op)};     \
-    else                                                                           \
-      return {_mm512_cmp_epu64_mask((__m512i)a, (__m512i)b, _MM_CMPINT_##op)};     \
+#define LT_COMPARE(name, op)                                                   \
+  static LT_INLINE Mask name(Raw<T> a, Raw<T> b) {                             \
+    if constexpr (std::is_same<T, float>::value)                               \
+      return {_mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_##op##_OQ)};       \
+    else if constexpr (std::is_same<T, double>::value)                         \
+      return {_mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_##op##_OQ)};     \
+    else if constexpr (sizeof(T) == 4 && std::is_signed<T>::value)             \
+      return {_mm512_cmp_epi32_mask((__m512i)a, (__m512i)b, _MM_CMPINT_##op)}; \
+    else if constexpr (sizeof(T) == 4)                                         \
+      return {_mm512_cmp_epu32_mask((__m512i)a, (__m512i)b, _MM_CMPINT_##op)}; \
+    else if constexpr (std::is_signed<T>::value)                               \
+      return {_mm512_cmp_epi64_mask((__m512i)a, (__m512i)b, _MM_CMPINT_##op)}; \
+    else                                                                       \
+      return {_mm512_cmp_epu64_mask((__m512i)a, (__m512i)b, _MM_CMPINT_##op)}; \
   }
   LT_COMPARE(lt, LT)
   LT_COMPARE(le, LE)
@@ -245,20 +246,20 @@ LT_INLINE bool all(Mask<T> a) {
 
 // N values from p, which needs no alignment.
 template <class T>
-LT_INLINE Vec<T> load(const T *p) {
+LT_INLINE Vec<T> load(const T* p) {
   Vec<T> r;
   memcpy(&r.v, p, sizeof r.v);
   return r;
 }
 
 template <class T>
-LT_INLINE void store(T *p, Vec<T> a) {
+LT_INLINE void store(T* p, Vec<T> a) {
   memcpy(p, &a.v, sizeof a.v);
 }
 
 // n values from p, 0 <= n <= N; the other lanes hold 1, which no function here treats as special.
 template <class T>
-LT_INLINE Vec<T> load_partial(const T *p, int n) {
+LT_INLINE Vec<T> load_partial(const T* p, int n) {
 #if LT_BITMASK
   if constexpr (std::is_same<T, float>::value)
     return (Raw<T>)_mm512_mask_loadu_ps(_mm512_set1_ps(1), (__mmask16)((1u << n) - 1), p);
@@ -271,7 +272,7 @@ LT_INLINE Vec<T> load_partial(const T *p, int n) {
 }
 
 template <class T>
-LT_INLINE void store_partial(T *p, Vec<T> a, int n) {
+LT_INLINE void store_partial(T* p, Vec<T> a, int n) {
 #if LT_BITMASK
   if constexpr (std::is_same<T, float>::value) {
     _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)a.v);
@@ -380,10 +381,8 @@ LT_INLINE Vec<T> sqrt(Vec<T> a) {
 template <class T>
 LT_INLINE Vec<T> min(Vec<T> a, Vec<T> b) {
 #if defined(__x86_64__)
-  if constexpr (std::is_same<T, float>::value)
-    return (Raw<T>)LT_PS(min, (RawPs)a.v, (RawPs)b.v);
-  if constexpr (std::is_same<T, double>::value)
-    return (Raw<T>)LT_PD(min, (RawPd)a.v, (RawPd)b.v);
+  if constexpr (std::is_same<T, float>::value) return (Raw<T>)LT_PS(min, (RawPs)a.v, (RawPs)b.v);
+  if constexpr (std::is_same<T, double>::value) return (Raw<T>)LT_PD(min, (RawPd)a.v, (RawPd)b.v);
 #endif
   return select(a < b, a, b);
 }
@@ -391,10 +390,8 @@ LT_INLINE Vec<T> min(Vec<T> a, Vec<T> b) {
 template <class T>
 LT_INLINE Vec<T> max(Vec<T> a, Vec<T> b) {
 #if defined(__x86_64__)
-  if constexpr (std::is_same<T, float>::value)
-    return (Raw<T>)LT_PS(max, (RawPs)a.v, (RawPs)b.v);
-  if constexpr (std::is_same<T, double>::value)
-    return (Raw<T>)LT_PD(max, (RawPd)a.v, (RawPd)b.v);
+  if constexpr (std::is_same<T, float>::value) return (Raw<T>)LT_PS(max, (RawPs)a.v, (RawPs)b.v);
+  if constexpr (std::is_same<T, double>::value) return (Raw<T>)LT_PD(max, (RawPd)a.v, (RawPd)b.v);
 #endif
   return select(a > b, a, b);
 }

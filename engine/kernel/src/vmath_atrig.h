@@ -105,9 +105,9 @@ LT_INLINE Doubles atan_ratio(Doubles y, Doubles x, Doubles base_halves, Doubles 
   const Mask<double> big = y > x * tan_pi_8;
   const Doubles zero = 0.0;
   const Two<double> difference = fast_two_sum(x, -y), sum = fast_two_sum(x, y);
-  const Two<double> q = divide(
-      Two<double>{select(big, -difference.hi, y), select(big, -difference.lo, zero)},
-      Two<double>{select(big, sum.hi, x), select(big, sum.lo, zero)});
+  const Two<double> q =
+      divide(Two<double>{select(big, -difference.hi, y), select(big, -difference.lo, zero)},
+             Two<double>{select(big, sum.hi, x), select(big, sum.lo, zero)});
   const Doubles z = q.hi * q.hi;
   const Doubles tail = fma(q.hi * z, atan_tail(z), fma(-z, q.lo, q.lo));
   const Doubles halves = base_halves + select(big, sign * 0.5, zero);
@@ -149,8 +149,7 @@ struct Legs {
 LT_INLINE Legs atan2_legs(Doubles y, Doubles x) {
   const Doubles ay = abs(y), ax = abs(x), one = 1.0, zero = 0.0;
   const Mask<double> swap = ay > ax;
-  const Mask<double> left =
-      mask_cast<double>(bit_cast<int64_t>(x) < Vec<int64_t>(int64_t(0)));
+  const Mask<double> left = mask_cast<double>(bit_cast<int64_t>(x) < Vec<int64_t>(int64_t(0)));
   Legs l = {select(swap, ax, ay), select(swap, ay, ax),
             select(swap, one, select(left, Doubles(2.0), zero)), select(swap ^ left, -one, one)};
   // 0/0 counts as 0, a finite number over infinity too, inf/inf as 1.

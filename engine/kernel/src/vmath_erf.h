@@ -1,7 +1,7 @@
 // erf, erfc.
 //
-// erfc x = e^(-x^2) u P(1 - 2 K u) with u = 1/(x + K) for x >= 0: the transformed variable keeps one
-// minimax polynomial good from 0 to infinity (M. M. Shepherd, J. G. Laframboise, Chebyshev
+// erfc x = e^(-x^2) u P(1 - 2 K u) with u = 1/(x + K) for x >= 0: the transformed variable keeps
+// one minimax polynomial good from 0 to infinity (M. M. Shepherd, J. G. Laframboise, Chebyshev
 // approximation of (1+2x)exp(x^2)erfc x, Math. Comp. 36, 1981, use a like one). erf is x times a
 // polynomial in x^2 below 1 and 1 - erfc beyond; for floats 1 - 2^(-x Q(x)), Q minimax, throughout.
 #ifndef LT_VMATH_ERF_H_
@@ -43,10 +43,10 @@ LT_INLINE Two<double> erfc_tail(Doubles m) {
                          -0x1.0ca483fffde7p-12, -0x1.11ce8cd510808p-13, -0x1.087ab8573a2d9p-22,
                          0x1.044f9e659a68p-14);
   const Two<double> square = two_prod(m, m);
-  const auto e = exp_parts(-square.hi, -square.lo);
+  const auto e = exp_parts(-square.hi);
   const Doubles up = u * fma(t, p, Doubles(0x1.edf487f74041ep-1));
-  // What rounding took from u and from e.
-  const Doubles lost = minus_product(Doubles(1.0), u, d) - u * d_lo;
+  // What rounding took from u and from m^2, as a factor less 1.
+  const Doubles lost = minus_product(Doubles(1.0), u, d) - fma(u, d_lo, square.lo);
   const Doubles scaled = pow2(e.n) * up;
   const Two<double> y = two_prod(e.hi, scaled);
   return {y.hi, y.lo + fma(y.hi, lost, e.lo * scaled)};
@@ -90,15 +90,15 @@ LT_INLINE Doubles verfc(Doubles x) {
   const Two<double> s = fast_two_sum(Doubles(1.0), u.hi * -4.0);
   const Two<double> t = {s.hi, fma(u.lo, Doubles(-4.0), s.lo)};
   const Doubles q = poly(
-      t.hi, -0x1.2a88e6107cfcp-5, -0x1.606e415520e09p-6, 0x1.a89eaff7f6d1ep-8,
-      0x1.9517bb699738ep-9, -0x1.b6fbf953c2cedp-11, -0x1.5ba436e58efeap-11, 0x1.2053e2e273dd5p-15,
-      0x1.2ef9fe00411eep-13, 0x1.1e77923e46a42p-15, -0x1.6bfa6e087da47p-16, -0x1.0e8245de7d74p-16,
-      -0x1.2f86477b14c16p-20, 0x1.ea083b173c4d7p-19, 0x1.0e7ec9b83ae86p-19, -0x1.6b4c8be31747p-27,
-      -0x1.3fea7c07298aep-21, -0x1.4ddc487957e68p-22, 0x1.d76243338bc1cp-26, 0x1.ba4f77b561717p-24,
-      0x1.1df9e5b95846ap-25, -0x1.54884ecb15c98p-27, -0x1.0e5f54c063bdep-27, -0x1.4a34a470c82d8p-30);
-  const Two<double> tail = fast_two_sum(Doubles(0x1.1e2deea6b115p-2), t.hi * q);
-  const Two<double> p1 = horner_step(t, tail,
-                                     Two<double>{-0x1.5fd386754eff9p-1, -0x1.d8352cbd3c619p-55});
+      t.hi, -0x1.2a88e6107cfcp-5, -0x1.606e415520e09p-6, 0x1.a89eaff7f6d1ep-8, 0x1.9517bb699738ep-9,
+      -0x1.b6fbf953c2cedp-11, -0x1.5ba436e58efeap-11, 0x1.2053e2e273dd5p-15, 0x1.2ef9fe00411eep-13,
+      0x1.1e77923e46a42p-15, -0x1.6bfa6e087da47p-16, -0x1.0e8245de7d74p-16, -0x1.2f86477b14c16p-20,
+      0x1.ea083b173c4d7p-19, 0x1.0e7ec9b83ae86p-19, -0x1.6b4c8be31747p-27, -0x1.3fea7c07298aep-21,
+      -0x1.4ddc487957e68p-22, 0x1.d76243338bc1cp-26, 0x1.ba4f77b561717p-24, 0x1.1df9e5b95846ap-25,
+      -0x1.54884ecb15c98p-27, -0x1.0e5f54c063bdep-27, -0x1.4a34a470c82d8p-30);
+  const Two<double> tail = {fma(t.hi, q, Doubles(0x1.1e2deea6b115p-2)), 0.0};
+  const Two<double> p1 =
+      horner_step(t, tail, Two<double>{-0x1.5fd386754eff9p-1, -0x1.d8352cbd3c619p-55});
   const Two<double> p =
       horner_step(t, p1, Two<double>{0x1.058671b52c776p0, -0x1.b3d2d489edca8p-57});
   const Two<double> square = two_prod(m, m);

@@ -88,7 +88,8 @@ LT_INLINE Doubles vasinh(Doubles x) {
   const Two<double> total = fast_two_sum(root.hi, m);
   const Split<double> s = split(select(big, m, total.hi));
   const Doubles rest = (total.lo + root.lo) * s.inverse;
-  const Two<double> y = log_parts(select(big, s.k + 1.0, s.k), s.f, select(big, Doubles(0.0), rest));
+  const Two<double> y =
+      log_parts(select(big, s.k + 1.0, s.k), s.f, select(big, Doubles(0.0), rest));
   const Doubles large = select(m < Format<double>::infinity, y.hi + y.lo, m);
   return copysign(select(m < 0.5, fma(m * z, asinh_tail(z), m), large), x);
 }
@@ -106,14 +107,12 @@ LT_INLINE Doubles vacosh(Doubles x) {
   // log1p(t + sqrt(x^2 - 1)) with t = x - 1, or log(2 x) where the 1 no longer counts.
   const Mask<double> big = x > 0x1p30;
   const Two<double> square = two_prod(x, x), difference = fast_two_sum(square.hi, Doubles(-1.0));
-  const Two<double> root =
-      sqrt_parts(fast_two_sum(difference.hi, difference.lo + square.lo));
+  const Two<double> root = sqrt_parts(fast_two_sum(difference.hi, difference.lo + square.lo));
   const Two<double> sum = fast_two_sum(root.hi, x - 1.0);
   const Doubles v = select(big, x, sum.hi), v_lo = select(big, Doubles(0.0), sum.lo + root.lo);
   const Two<double> u = two_sum(select(big, Doubles(0.0), Doubles(1.0)), v);
   const Split<double> s = split(u.hi);
-  const Two<double> y = log_parts(select(big, s.k + 1.0, s.k), s.f,
-                                  scaled_down(s, u.lo + v_lo));
+  const Two<double> y = log_parts(select(big, s.k + 1.0, s.k), s.f, scaled_down(s, u.lo + v_lo));
   const Doubles r = select(x < Format<double>::infinity, y.hi + y.lo, x);
   return select(x < 1.0, Doubles(Format<double>::nan), r);
 }
@@ -138,9 +137,8 @@ LT_INLINE Doubles vatanh(Doubles x) {
 }
 LT_INLINE Floats vatanh(Floats x) {
   const Floats m = abs(x);
-  Floats y = in_double(m, [](Doubles v) {
-    return log1p_short((v + v) / (Doubles(1.0) - v)) * 0.5;
-  });
+  Floats y =
+      in_double(m, [](Doubles v) { return log1p_short((v + v) / (Doubles(1.0) - v)) * 0.5; });
   y = select(m == 1.0f, Floats(Format<float>::infinity), y);
   y = select(m <= 1.0f, y, Floats(Format<float>::nan));
   return copysign(y, x);

@@ -129,9 +129,9 @@ LT_INLINE Doubles log_to_base(Split<double> s, Two<double> unit, Two<double> fac
 
 LT_INLINE Floats vlog2(Floats x) {
   return log_special(x, in_double(x, [](Doubles v) {
-    const Split<double> s = split(v);
-    return fma(log_short(s.f), Doubles(Ln2<double>::inverse), s.k);
-  }));
+                       const Split<double> s = split(v);
+                       return fma(log_short(s.f), Doubles(Ln2<double>::inverse), s.k);
+                     }));
 }
 LT_INLINE Doubles vlog2(Doubles x) {
   const Two<double> unit = {1.0, 0.0};
@@ -141,10 +141,10 @@ LT_INLINE Doubles vlog2(Doubles x) {
 
 LT_INLINE Floats vlog10(Floats x) {
   return log_special(x, in_double(x, [](Doubles v) {
-    const Split<double> s = split(v);
-    const Doubles y = log_short(s.f) * 0x1.bcb7b1526e50ep-2;
-    return fma(s.k, Doubles(0x1.34413509f79ffp-2), y);
-  }));
+                       const Split<double> s = split(v);
+                       const Doubles y = log_short(s.f) * 0x1.bcb7b1526e50ep-2;
+                       return fma(s.k, Doubles(0x1.34413509f79ffp-2), y);
+                     }));
 }
 LT_INLINE Doubles vlog10(Doubles x) {
   const Two<double> unit = {0x1.34413509f78p-2, 0x1.fef311f12b358p-46};

@@ -17,14 +17,13 @@ LT_INLINE Two<double> log2_parts(Doubles x) {
   const Two<double> s = divide(Two<double>{p.f, 0.0}, fast_two_sum(Doubles(2.0), p.f));
   const Two<double> square = two_prod(s.hi, s.hi);
   const Two<double> z = {square.hi, fma(s.hi + s.hi, s.lo, square.lo)};
-  const Doubles tail = z.hi * poly(z.hi, 0x1.2776c50ef9bfbp-1, 0x1.a61762a7af25fp-2,
-                                   0x1.484b13d66dbcdp-2, 0x1.0c9a85576bfd6p-2,
-                                   0x1.c68edaf010d1bp-3, 0x1.8a0bcca8e704cp-3,
-                                   0x1.58d404aa96b69p-3, 0x1.633a205d712f6p-3);
+  const Doubles tail =
+      z.hi * poly(z.hi, 0x1.2776c50ef9bfbp-1, 0x1.a61762a7af25fp-2, 0x1.484b13d66dbcdp-2,
+                  0x1.0c9a85576bfd6p-2, 0x1.c68edaf010d1bp-3, 0x1.8a0bcca8e704cp-3,
+                  0x1.58d404aa96b69p-3, 0x1.633a205d712f6p-3);
   const Two<double> inner = fast_two_sum(Doubles(0x1.ec709dc3a03fdp-1), tail);
   const Two<double> third = multiply(z, Two<double>{inner.hi, inner.lo + 0x1.d27f05548af0cp-55});
-  const Two<double> factor =
-      add(Two<double>{0x1.71547652b82fep1, 0x1.777d0ffda0d24p-55}, third);
+  const Two<double> factor = add(Two<double>{0x1.71547652b82fep1, 0x1.777d0ffda0d24p-55}, third);
   return add(Two<double>{p.k, 0.0}, multiply(s, factor));
 }
 
@@ -92,9 +91,8 @@ LT_INLINE Doubles vhypot(Doubles x, Doubles y) {
   return hypot_special(x, y, r * out);
 }
 LT_INLINE Floats vhypot(Floats x, Floats y) {
-  return hypot_special(x, y, in_double(x, y, [](Doubles a, Doubles b) {
-    return sqrt(fma(a, a, b * b));
-  }));
+  return hypot_special(
+      x, y, in_double(x, y, [](Doubles a, Doubles b) { return sqrt(fma(a, a, b * b)); }));
 }
 
 }  // namespace

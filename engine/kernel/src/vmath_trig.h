@@ -66,7 +66,8 @@ struct Reduced {
 constexpr double two_over_pi = 0x1.45f306dc9c883p-1;
 constexpr double half_pi[] = {0x1.921fb54442d18p0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110};
 
-inline __attribute__((noinline)) Reduced reduce_huge_lanes(Doubles x, Mask<double> huge, Reduced z) {
+inline __attribute__((noinline)) Reduced reduce_huge_lanes(Doubles x, Mask<double> huge,
+                                                           Reduced z) {
   Doubles n = 0.0, hi = 0.0, lo = 0.0;
   const Doubles m = select(huge, abs(x), Doubles(0x1p30));
   for (int i = 0; i < Doubles::N; i++) {
@@ -107,9 +108,8 @@ LT_INLINE Two<double> sin_parts(Two<double> r) {
 LT_INLINE Two<double> cos_parts(Two<double> r) {
   const Two<double> square = two_prod(r.hi, r.hi);
   const Doubles z = square.hi;
-  const Doubles p =
-      poly(z, 0x1.5555555555549p-5, -0x1.6c16c16c14bcfp-10, 0x1.a01a019c24f08p-16,
-           -0x1.27e4f7a4f6404p-22, 0x1.1ee9a7b515d33p-29, -0x1.8f8b7e7dc49c9p-37);
+  const Doubles p = poly(z, 0x1.5555555555549p-5, -0x1.6c16c16c14bcfp-10, 0x1.a01a019c24f08p-16,
+                         -0x1.27e4f7a4f6404p-22, 0x1.1ee9a7b515d33p-29, -0x1.8f8b7e7dc49c9p-37);
   const Two<double> s = fast_two_sum(Doubles(1.0), z * -0.5);
   return {s.hi, fma(z * z, p, s.lo - fma(r.hi, r.lo, square.lo * 0.5))};
 }
@@ -128,8 +128,7 @@ LT_INLINE Doubles sin_shifted(Doubles x, int64_t quadrant) {
 LT_INLINE Doubles sin_short(Doubles r, Integer<double> n) {
   const Doubles z = r * r;
   const Doubles y = r * poly(z, 1.0, -0x1.55555546aedeep-3, 0x1.11110c174c647p-7,
-                             -0x1.a017c8a283d33p-13, 0x1.716e461a22fcfp-19,
-                             -0x1.9a355eb24ee1dp-26);
+                             -0x1.a017c8a283d33p-13, 0x1.716e461a22fcfp-19, -0x1.9a355eb24ee1dp-26);
   return xor_bits(y, bit_cast<double>(n.bits << 63));
 }
 
@@ -174,9 +173,8 @@ LT_INLINE Doubles vtan(Doubles x) {
   const Two<double> s = sin_parts(z.r), c = cos_parts(z.r);
   const Two<double> sn = fast_two_sum(s.hi, s.lo), cn = fast_two_sum(c.hi, c.lo);
   // tan r, or tan(r + pi/2) = -cos r / sin r.
-  const Two<double> q = divide(
-      Two<double>{select(even, sn.hi, cn.hi), select(even, sn.lo, cn.lo)},
-      Two<double>{select(even, cn.hi, sn.hi), select(even, cn.lo, sn.lo)});
+  const Two<double> q = divide(Two<double>{select(even, sn.hi, cn.hi), select(even, sn.lo, cn.lo)},
+                               Two<double>{select(even, cn.hi, sn.hi), select(even, cn.lo, sn.lo)});
   const Doubles y = xor_bits(q.hi + q.lo, bit_cast<double>(odd));
   return select(abs(x) < 0x1p-27, x, y);
 }

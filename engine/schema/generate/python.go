@@ -27,7 +27,7 @@ type pyFunction struct {
 }
 
 // pyInternal are the functions that the hand-written modules call and that users do not see.
-var pyInternal = []string{"scalar_operand", "to_string", "parse_device", "default_generator", "from_data", "from_blob", "index_get", "index_set_",
+var pyInternal = []string{"scalar_operand", "to_string", "parse_device", "default_generator", "from_data", "from_blob", "index_get", "index_set_", "index_set_scalar_",
 	"set_default_device", "get_default_device", "set_default_dtype", "slice", "T", "H", "mT", "mH"}
 
 // pyVariadic are the functions whose list of tensors is given as separate arguments.
@@ -68,6 +68,9 @@ func pyFunctions(ops []*schema.Operator) []*pyFunction {
 	named := map[string]*pyFunction{}
 	add := func(o *schema.Operator, inplace bool) {
 		module, name := pyModule(o.Name)
+		if slices.ContainsFunc(o.Args, func(a schema.Arg) bool { return a.Type.Base == "Index" }) {
+			name = o.CName() // Tensor.__getitem__ and __setitem__ are written over these
+		}
 		if inplace {
 			name += "_"
 		}

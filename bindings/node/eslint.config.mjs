@@ -1,0 +1,12 @@
+import js from '@eslint/js';
+
+const nodeGlobals = Object.fromEntries(
+  ['require', 'module', 'process', 'globalThis', '__dirname', 'Buffer', 'console', 'structuredClone', 'setTimeout', 'setInterval', 'clearInterval', 'SharedArrayBuffer'].map((name) => [name, 'readonly']),
+);
+
+export default [
+  { ignores: ['gen_*', 'build/**'] },
+  js.configs.recommended,
+  { files: ['**/*.js'], languageOptions: { sourceType: 'commonjs', ecmaVersion: 2024, globals: nodeGlobals } },
+  { files: ['index.js'], rules: { 'no-unused-vars': ['error', { ignoreRestSiblings: true }] } },
+];

@@ -1,0 +1,23 @@
+"""Every test must give back the handles and bytes that it takes."""
+
+import gc
+
+import libtensor as torch
+import pytest
+from libtensor import _library
+
+
+def in_use():
+    gc.collect()
+    torch.zeros(1)  # a call lets the library release what was freed
+    return _library.live_handles(), torch.memory_stats().in_use
+
+
+@pytest.fixture(autouse=True)
+def no_leaks(request):
+    if request.node.get_closest_marker("keeps_memory"):
+        yield
+        return
+    before = in_use()
+    yield
+    assert in_use() == before

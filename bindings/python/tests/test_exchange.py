@@ -1,0 +1,165 @@
+"""Memory shared with NumPy, buffers and DLPack; pickling and copying."""
+
+import copy
+import gc
+import pickle
+import weakref
+from array import array
+
+import libtensor as torch
+import numpy as np
+import pytest
+
+DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128"]
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_numpy_both_ways(name):
+    a = np.arange(6).reshape(2, 3).astype(name)
+    t = torch.from_numpy(a)
+    assert t.dtype is getattr(torch, name) and t.shape == (2, 3)
+    b = t.numpy()
+    assert b.dtype == a.dtype and (b == a).all() and b.ctypes.data == a.ctypes.data == t.data_ptr()
+
+
+def test_views_are_shared_both_ways():
+    a = np.zeros((3, 4), "f4")
+    t = torch.from_numpy(a[::2, 1:].T)
+    assert t.shape == (3, 2) and t.stride() == (1, 8)
+    t.fill_(5)
+    assert a[0].tolist() == [0, 5, 5, 5] and a[1].tolist() == [0, 0, 0, 0]
+    n = torch.zeros(2, 3).t().numpy()
+    assert n.shape == (3, 2) and n.strides == (4, 12)
+
+
+def test_owner_lives_as_long_as_the_tensor():
+    class Owner:
+        def __init__(self):
+            self.a = np.ones(3)
+            self.__array_interface__ = self.a.__array_interface__
+
+    owner = Owner()
+    alive = weakref.ref(owner)
+    t = torch.from_numpy(owner)
+    view = t[1:]
+    del owner, t
+    gc.collect()
+    assert alive() is not None and view.tolist() == [1.0, 1.0]
+    del view
+    torch.zeros(1)
+    gc.collect()
+    assert alive() is None
+
+
+def test_array_outlives_the_tensor():
+    a = torch.tensor([1, 2]).numpy()
+    gc.collect()
+    assert a.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "fact"),
+    [
+        (lambda: np.arange(3)[::-1], ValueError, "negative"),
+        (lambda: np.arange(3).astype(">i4"), ValueError, "byte order"),
+        (lambda: np.array(["a"]), TypeError, "U1"),
+        (lambda: np.zeros(2, "u8"), TypeError, "u8"),
+        (lambda: [1, 2], TypeError, "list"),
+    ],
+)
+def test_arrays_that_cannot_be_shared(make, error, fact):
+    with pytest.raises(error, match=fact):
+        torch.from_numpy(make())
+
+
+def test_numpy_functions_and_operators_take_tensors():
+    t = torch.tensor([1.0, 2.0])
+    assert np.asarray(t).tolist() == [1.0, 2.0] and np.add(np.array(t), 1).tolist() == [2.0, 3.0]
+    assert isinstance(np.float64(2) * t, torch.Tensor) and (t * np.float64(2)).dtype is torch.float32
+    assert torch.tensor(np.array([1, 2], "i2")).dtype is torch.int16 and torch.zeros(np.int64(2)).shape == (2,)
+
+
+def test_read_only_arrays_are_protected():
+    a = np.arange(3)
+    a.flags.writeable = False
+    t = torch.from_numpy(a)
+    with pytest.raises(RuntimeError, match="read-only"):
+        t.add_(1)
+    assert a.tolist() == [0, 1, 2] and (t + 1).tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("buffer", [bytearray(8), array("i", [0, 0]), memoryview(bytearray(8))])
+def test_frombuffer_shares(buffer):
+    t = torch.frombuffer(buffer, dtype=torch.int32)
+    t.add_(258)
+    assert bytes(buffer) == b"\x02\x01\0\0" * 2 and torch.frombuffer(buffer, dtype=torch.uint8, count=2, offset=4).tolist() == [2, 1]
+
+
+def test_frombuffer_holds_the_buffer():
+    data = bytearray(8)
+    t = torch.frombuffer(data, dtype=torch.uint8)
+    with pytest.raises(BufferError):
+        data.append(1)
+    del t
+    torch.zeros(1)
+    data.append(1)
+
+
+@pytest.mark.parametrize(("count", "offset", "fact"), [(-1, 9, "offset"), (3, 0, "requested buffer length"), (-1, 1, "multiple of element size"), (0, 0, "count")])
+def test_frombuffer_checks(count, offset, fact):
+    with pytest.raises(ValueError, match=fact):
+        torch.frombuffer(bytearray(8), dtype=torch.int32, count=count, offset=offset)
+
+
+def test_dlpack_to_numpy():
+    t = torch.arange(6).reshape(2, 3)
+    a = np.from_dlpack(t)
+    assert a.tolist() == t.tolist() and a.ctypes.data == t.data_ptr()
+    assert t.__dlpack_device__() == (1, 0)
+
+
+def test_dlpack_from_numpy():
+    a = np.arange(6.0).reshape(2, 3)
+    t = torch.from_dlpack(a)
+    t.mul_(2)
+    assert a.tolist() == [[0, 2, 4], [6, 8, 10]]
+    assert torch.from_dlpack(a.T).stride() == (1, 3)
+
+
+def test_dlpack_with_itself():
+    t = torch.tensor([1, 2], dtype=torch.bfloat16)
+    capsule = t.__dlpack__(max_version=(1, 0))
+    u = torch.from_dlpack(capsule)
+    assert u.dtype is torch.bfloat16 and u.data_ptr() == t.data_ptr()
+    with pytest.raises(ValueError, match="consumed"):
+        torch.from_dlpack(capsule)
+
+
+def test_unused_capsule_is_freed():
+    t = torch.zeros(3)
+    capsule = t.__dlpack__()
+    del capsule
+    assert t.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("name", [*DTYPES, "bfloat16"])
+def test_pickling(name):
+    t = torch.tensor([[0, 1], [1, 0]], dtype=getattr(torch, name)).t()
+    u = pickle.loads(pickle.dumps(t))
+    assert u.dtype is t.dtype and u.stride() == t.stride() and u.tolist() == t.tolist()
+
+
+def test_pickled_views_are_compact():
+    t = torch.zeros(100000)[::50000]
+    data = pickle.dumps(t)
+    assert len(data) < 1000 and pickle.loads(data).tolist() == [0.0, 0.0]
+
+
+def test_copies():
+    t = torch.tensor([1, 2, 3])
+    a, b = copy.deepcopy([t, t[1:]])
+    a[1] = 9
+    assert b.tolist() == [9, 3] and t.tolist() == [1, 2, 3]
+    c = copy.copy(t)
+    c[0] = 7
+    assert t.tolist() == [7, 2, 3]

@@ -1,0 +1,137 @@
+"""Dtypes, devices, layouts, defaults, generators, storages."""
+
+import pickle
+
+import libtensor as torch
+import pytest
+
+
+def test_names_print_as_in_pytorch():
+    assert [repr(x) for x in (torch.float32, torch.bool, torch.strided, torch.channels_last)] == [
+        "torch.float32",
+        "torch.bool",
+        "torch.strided",
+        "torch.channels_last",
+    ]
+    assert torch.float is torch.float32 and torch.long is torch.int64 and torch.half is torch.float16
+
+
+def test_dtype_properties():
+    assert torch.float16.is_floating_point and torch.complex64.is_complex and not torch.uint8.is_signed
+    assert torch.complex128.to_real() is torch.float64 and torch.float32.to_complex() is torch.complex64 and torch.int16.itemsize == 2
+
+
+def test_limits():
+    f, i = torch.finfo(torch.float32), torch.iinfo(torch.int8)
+    assert repr(f) == (
+        "finfo(resolution=1e-06, min=-3.40282e+38, max=3.40282e+38, eps=1.19209e-07, "
+        "smallest_normal=1.17549e-38, tiny=1.17549e-38, dtype=float32)"
+    )
+    assert (i.min, i.max, i.bits) == (-128, 127, 8) and torch.iinfo(torch.uint8).max == 255
+    with pytest.raises(TypeError, match="iinfo"):
+        torch.finfo(torch.int8)
+
+
+@pytest.mark.parametrize(
+    ("args", "shown"),
+    [
+        (("cpu",), "device(type='cpu')"),
+        (("cuda:1",), "device(type='cuda', index=1)"),
+        (("cuda", 1), "device(type='cuda', index=1)"),
+        ((1,), "device(type='cuda', index=1)"),
+        (("meta",), "device(type='meta')"),
+    ],
+)
+def test_devices(args, shown):
+    d = torch.device(*args)
+    assert repr(d) == shown and torch.device(d) == d and pickle.loads(pickle.dumps(d)) == d and hash(d) == hash(torch.device(*args))
+
+
+def test_unknown_device():
+    with pytest.raises(RuntimeError, match="toaster"):
+        torch.device("toaster")
+
+
+def test_device_as_context():
+    with torch.device("meta"):
+        assert torch.zeros(2).is_meta and torch.zeros(2, device="cpu").is_cpu
+        with torch.device("cpu"):
+            assert torch.zeros(2).is_cpu
+        assert torch.zeros(2).is_meta
+    assert torch.zeros(2).is_cpu
+
+
+def test_default_dtype():
+    assert torch.get_default_dtype() is torch.float32
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert torch.zeros(1).dtype is torch.float64 and torch.tensor(1.0).dtype is torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+    with pytest.raises(TypeError):
+        torch.set_default_dtype(torch.int64)
+
+
+def test_promotion():
+    assert torch.promote_types(torch.uint8, torch.int8) is torch.int16
+    assert torch.result_type(torch.tensor([1], dtype=torch.int32), 1.0) is torch.float32
+    assert torch.can_cast(torch.int32, torch.float32) and not torch.can_cast(torch.float32, torch.int32)
+
+
+def test_generators_repeat():
+    torch.manual_seed(7)
+    a = torch.rand(3)
+    state = torch.get_rng_state()
+    b = torch.rand(3)
+    torch.set_rng_state(state)
+    assert torch.rand(3).tolist() == b.tolist()
+    torch.manual_seed(7)
+    assert torch.rand(3).tolist() == a.tolist() and torch.initial_seed() == 7
+    g = torch.Generator().manual_seed(7)
+    assert torch.rand(3, generator=g).tolist() == a.tolist()
+    h = pickle.loads(pickle.dumps(g))
+    assert torch.rand(3, generator=h).tolist() == torch.rand(3, generator=g).tolist()
+
+
+def test_storages_share():
+    x = torch.tensor([1, 2, 3])
+    s = x.untyped_storage()
+    assert s.nbytes() == 24 and s.data_ptr() == x.data_ptr() and x[1:].untyped_storage().data_ptr() == s.data_ptr()
+    t = x.storage()
+    t[0] = 9
+    assert x.tolist() == [9, 2, 3] and list(t) == [9, 2, 3] and t.dtype is torch.int64 and len(t) == 3
+    assert repr(t) == " 9\n 2\n 3\n[torch.storage.TypedStorage(dtype=torch.int64, device=cpu) of size 3]"
+    assert s.clone().tolist()[:2] == [9, 0]
+
+
+def test_set_from_a_storage():
+    s = torch.UntypedStorage(8)
+    x = torch.zeros(0, dtype=torch.int32).set_(s, 0, (2,), (1,))
+    x.fill_(3)
+    assert s.tolist() == [3, 0, 0, 0] * 2
+
+
+def test_legacy_constructors():
+    assert torch.FloatTensor([1, 2]).dtype is torch.float32 and torch.LongTensor(2, 3).shape == (2, 3)
+    assert torch.Tensor([1, 2]).tolist() == [1.0, 2.0] and torch.Tensor(2, 3).shape == (2, 3)
+    assert isinstance(torch.zeros(1), torch.FloatTensor) and not isinstance(torch.zeros(1), torch.LongTensor)
+
+
+def test_print_options():
+    x = torch.tensor([1.23456])
+    torch.set_printoptions(precision=2)
+    try:
+        assert repr(x) == "tensor([1.23])"
+    finally:
+        torch.set_printoptions(profile="default")
+    assert repr(x) == "tensor([1.2346])"
+
+
+def test_assert_close():
+    torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
+    with pytest.raises(AssertionError, match="not close"):
+        torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.1]))
+    with pytest.raises(AssertionError, match="dtype"):
+        torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1]))
+    with pytest.raises(AssertionError, match=r"item \[1\]"):
+        torch.testing.assert_close([1.0, 2.0], [1.0, 3.0])

@@ -1,0 +1,119 @@
+"""Threads, processes, memory, loading."""
+
+import gc
+import multiprocessing
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import libtensor as torch
+import pytest
+from libtensor import _library
+
+PACKAGE = str(Path(torch.__file__).parent.parent)
+
+
+def python(code, **environment):
+    env = {**os.environ, "PYTHONPATH": PACKAGE, **environment}
+    return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60)
+
+
+def test_threads_do_not_share_results():
+    def work(i):
+        total = torch.zeros(4)
+        for _ in range(200):
+            total = total + i
+        return total.tolist()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, range(32))) == [[200.0 * i] * 4 for i in range(32)]
+
+
+def test_errors_belong_to_their_thread():
+    def work(i):
+        try:
+            torch.zeros(2) + torch.zeros(i + 3)
+        except RuntimeError as error:
+            return str(i + 3) in str(error)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(64)))
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    x = torch.rand(300000)
+    before = torch.get_num_threads()
+    totals = set()
+    for n in (1, 2, 3):
+        torch.set_num_threads(n)
+        totals.add((x.sum().item(), (x * 3).sum().item()))
+    torch.set_num_threads(before)
+    assert len(totals) == 1
+
+
+def test_forked_child_gets_an_error():
+    code = (
+        "import os, libtensor as torch\n"
+        "x = torch.zeros(3)\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    try:\n"
+        "        x + 1\n"
+        "    except RuntimeError as error:\n"
+        "        os._exit(17 if 'fork' in str(error) else 18)\n"
+        "    os._exit(19)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), (x + 1).tolist())\n"
+    )
+    done = python(code)
+    assert done.stdout == "17 [1.0, 1.0, 1.0]\n", done.stderr
+
+
+def double(x):
+    return x * 2
+
+
+def test_spawned_workers():
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.map(double, [torch.tensor([1, 2])])[0].tolist() == [2, 4]
+
+
+def test_memory_is_freed_with_the_last_tensor():
+    gc.collect()
+    torch.zeros(1)
+    before = torch.memory_stats().in_use
+    x = torch.zeros(1 << 20)
+    y = x[5:]
+    assert torch.memory_stats().in_use - before >= 4 << 20
+    del x
+    assert torch.memory_stats().in_use - before >= 4 << 20
+    del y
+    assert torch.memory_stats().in_use - before < 1 << 20
+
+
+def test_failures_leak_nothing():
+    x = torch.zeros(3)
+    gc.collect()
+    before = _library.live_handles()
+    for _ in range(100):
+        with pytest.raises(RuntimeError):
+            x + torch.zeros(2)
+    gc.collect()
+    assert _library.live_handles() == before
+
+
+def test_exit_while_memory_is_shared():
+    code = "import libtensor as torch\nb = bytearray(64)\nx = torch.frombuffer(b, dtype=torch.uint8)\nc = x.__dlpack__()\n"
+    done = python(code)
+    assert done.returncode == 0 and not done.stderr
+
+
+def test_missing_library_names_what_was_tried():
+    done = python("import libtensor", LIBTENSOR_LIBRARY="/nowhere/libtensor.so")
+    assert done.returncode == 1 and "ImportError" in done.stderr and "/nowhere/libtensor.so" in done.stderr
+
+
+def test_import_needs_neither_numpy_nor_heavy_modules():
+    code = "import sys, libtensor; print([m for m in ('numpy', 'inspect', 'typing', 'asyncio') if m in sys.modules])"
+    assert python(code).stdout == "[]\n"

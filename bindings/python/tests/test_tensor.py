@@ -1,0 +1,217 @@
+"""Attributes, conversion to Python values, and Python's protocols on tensors."""
+
+import math
+
+import libtensor as torch
+import pytest
+
+
+def test_attributes():
+    x = torch.zeros(2, 3, dtype=torch.int16)
+    assert x.shape == (2, 3) and repr(x.shape) == "torch.Size([2, 3])" and x.shape.numel() == 6
+    assert x.size() == x.shape and x.size(-1) == 3 and x.stride() == (3, 1) and x.stride(0) == 3
+    assert (x.dim(), x.ndim, x.numel(), x.itemsize, x.nbytes, x.storage_offset()) == (2, 2, 6, 2, 12, 0)
+    assert x.dtype is torch.int16 and x.layout is torch.strided and x.device == torch.device("cpu")
+    assert x.is_signed() and not x.is_floating_point() and not x.is_complex() and not x.is_cuda and not x.is_meta
+    assert x.is_leaf and not x.requires_grad and x.grad is None and x.get_device() == -1
+
+
+def test_shape_slices_are_sizes():
+    s = torch.Size([2, 3, 4])
+    assert isinstance(s[1:], torch.Size) and s[1:] == (3, 4) and s[0] == 2
+    assert repr(s + (5,)) == "torch.Size([2, 3, 4, 5])"
+
+
+@pytest.mark.parametrize("dim", [2, -3])
+def test_size_names_the_dimension(dim):
+    with pytest.raises(IndexError, match=str(dim)):
+        torch.zeros(2, 3).size(dim)
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype"),
+    [
+        ([[1, 2], [3, 4]], torch.int64),
+        ([[1.5, -2.0]], torch.float32),
+        ([True, False], torch.bool),
+        ([1 + 2j, 3 - 1j], torch.complex64),
+        (2.5, torch.float32),
+        ([], torch.float32),
+        ([[], []], torch.float32),
+    ],
+)
+def test_data_comes_back(data, dtype):
+    x = torch.tensor(data)
+    assert x.dtype is dtype and x.tolist() == data
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.int8, torch.uint8, torch.float64, torch.complex128])
+def test_dtype_of_data_can_be_given(dtype):
+    x = torch.tensor([1, 2, 3], dtype=dtype)
+    assert x.dtype is dtype and x.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "fact"),
+    [
+        ([[1, 2], [3]], ValueError, "length 2 at dim 1"),
+        ([1, "a"], TypeError, "str"),
+        ([1, [2]], ValueError, "dim"),
+        ([2**70], RuntimeError, "Overflow"),
+    ],
+)
+def test_bad_data(data, error, fact):
+    with pytest.raises(error, match=fact):
+        torch.tensor(data)
+
+
+def test_integers_must_fit_the_dtype():
+    with pytest.raises(RuntimeError, match="uint8"):
+        torch.tensor([300], dtype=torch.uint8)
+
+
+def test_numbers():
+    x = torch.tensor(3)
+    assert (int(x), float(x), complex(x), bool(x), x.item(), x.__index__()) == (3, 3.0, 3 + 0j, True, 3, 3)
+    assert f"{torch.tensor(1.5):.2f}" == "1.50" and [10, 20, 30, 40][x] == 40
+    assert math.isclose(float(torch.tensor(0.1)), 0.1, rel_tol=1e-7)
+
+
+@pytest.mark.parametrize("n", [0, 2])
+def test_truth_needs_one_element(n):
+    with pytest.raises(RuntimeError, match="ambiguous"):
+        bool(torch.zeros(n))
+
+
+def test_sequence_protocol():
+    x = torch.tensor([[1, 2], [3, 4]])
+    assert len(x) == 2 and [r.tolist() for r in x] == [[1, 2], [3, 4]]
+    assert 3 in x and 7 not in x
+    with pytest.raises(TypeError, match="0-d"):
+        len(torch.tensor(1))
+    with pytest.raises(TypeError, match="0-d"):
+        iter(torch.tensor(1))
+
+
+def test_operators():
+    x = torch.tensor([4, 6])
+    assert (x + 1).tolist() == [5, 7] and (1 - x).tolist() == [-3, -5] and (2 * x).tolist() == [8, 12]
+    assert (x / 4).tolist() == [1.0, 1.5] and (12 / x).tolist() == [3.0, 2.0]
+    assert (x // 4).tolist() == [1, 1] and (-x % 4).tolist() == [0, 2] and (x**2).tolist() == [16, 36] and (2**x).tolist() == [16, 64]
+    assert (x & 4).tolist() == [4, 4] and (x | 1).tolist() == [5, 7] and (x ^ 2).tolist() == [6, 4]
+    assert (-x).tolist() == [-4, -6] and abs(-x).tolist() == [4, 6] and (~x).tolist() == [-5, -7]
+    assert (x == 4).tolist() == [True, False] and (x > 4).tolist() == [False, True] and (x != x).tolist() == [False, False]
+
+
+def test_operators_in_place_keep_the_tensor():
+    x = torch.tensor([1.0, 2.0])
+    y = x
+    x += 1
+    x *= 2
+    assert x is y and y.tolist() == [4.0, 6.0]
+
+
+def test_other_objects_are_not_operands():
+    x = torch.tensor([1])
+    with pytest.raises(TypeError, match="unsupported operand"):
+        x + "a"
+    assert (x == "a") is False and (x == None) is False and x != None  # noqa: E711
+
+
+def test_reflected_operator_of_another_class():
+    class Other:
+        def __radd__(self, left):
+            return "theirs"
+
+    assert torch.tensor([1]) + Other() == "theirs"
+
+
+def test_tensors_hash_by_identity():
+    x = torch.tensor([1])
+    assert {x: 1}[x] == 1 and hash(x) != hash(torch.tensor([1]))
+
+
+def test_subclasses_and_attributes():
+    class Mine(torch.Tensor):
+        pass
+
+    m = Mine([1, 2])
+    m.label = "weights"
+    assert isinstance(m, Mine) and (m + 1).tolist() == [2, 3] and m.label == "weights"
+
+
+def test_indexing():
+    x = torch.arange(12).reshape(3, 4)
+    assert x[1].tolist() == [4, 5, 6, 7] and x[1, 2].item() == 6 and x[-1, -1].item() == 11
+    assert x[:, 1].tolist() == [1, 5, 9] and x[1:, ::2].tolist() == [[4, 6], [8, 10]] and x[..., 0].tolist() == [0, 4, 8]
+    assert x[None].shape == (1, 3, 4) and x[[0, 2]].tolist() == [x[0].tolist(), x[2].tolist()]
+    assert x[x > 9].tolist() == [10, 11] and x[torch.tensor([0, 1]), torch.tensor([2, 3])].tolist() == [2, 7]
+    assert x[1:].untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+
+
+def test_assignment():
+    x = torch.zeros(2, 3)
+    x[0] = 1
+    x[:, 2] = torch.tensor([5.0, 6.0])
+    x[1, :2] = [7, 8]
+    x[x == 1] = -1
+    assert x.tolist() == [[-1.0, -1.0, 5.0], [7.0, 8.0, 6.0]]
+
+
+@pytest.mark.parametrize(("key", "error"), [(3, IndexError), ((0, 0, 0), IndexError), ("a", TypeError), (1.5, TypeError), (slice(0, 2, -1), ValueError)])
+def test_bad_index(key, error):
+    with pytest.raises(error):
+        torch.zeros(3, 2)[key]
+
+
+def test_sizes_as_arguments():
+    for x in (torch.zeros(2, 3), torch.zeros((2, 3)), torch.zeros([2, 3]), torch.zeros(torch.Size([2, 3])), torch.zeros(size=(2, 3))):
+        assert x.shape == (2, 3)
+    assert torch.zeros(6).view(2, 3).shape == torch.zeros(6).view((2, -1)).shape == (2, 3)
+    assert torch.zeros(()).shape == () and torch.zeros(torch.tensor(2)).shape == (2,)
+    for bad in (True, 2.0, "a", None):
+        with pytest.raises(TypeError, match="size"):
+            torch.zeros(bad)
+
+
+def test_wrong_arguments_are_named():
+    x = torch.zeros(2)
+    with pytest.raises(TypeError, match=r"add\(\): argument 'other' must be Tensor or Number, not list"):
+        torch.add(x, [1])
+    with pytest.raises(TypeError, match="argument 'input'"):
+        torch.neg([1])
+    with pytest.raises(TypeError, match="max.*invalid combination of arguments"):
+        torch.max(x, "a")
+    with pytest.raises(TypeError, match="dtype"):
+        torch.zeros(2, dtype="float")
+
+
+def test_overloads():
+    x = torch.tensor([[1, 5], [7, 2]])
+    assert torch.max(x).item() == 7
+    values, indices = torch.max(x, 0)
+    assert values.tolist() == [7, 5] and indices.tolist() == [1, 0]
+    assert x.max(dim=1).values.tolist() == [5, 7] and x.max(axis=1, keepdims=True).values.shape == (2, 1)
+    assert repr(type(x.max(0))) == "<class 'libtensor.return_types.max'>"
+    assert repr(x.max(0)) == "torch.return_types.max(\nvalues=tensor([7, 5]),\nindices=tensor([1, 0]))"
+
+
+def test_out():
+    out = torch.zeros(2)
+    assert torch.add(torch.tensor([1.0, 2.0]), 1, out=out) is out and out.tolist() == [2.0, 3.0]
+
+
+def test_conversions():
+    x = torch.tensor([1.7, -2.2])
+    assert x.to(torch.int32).tolist() == [1, -2] and x.int().dtype is torch.int32 and x.double().dtype is torch.float64
+    assert x.to("cpu") is x and x.to(x) is x and x.to("cpu", torch.float64, True).dtype is torch.float64
+    assert x.to(torch.float32, copy=True) is not x and x.to(torch.zeros(1, dtype=torch.int8)).dtype is torch.int8
+    assert x.type() == "torch.FloatTensor" and x.type(torch.float64).dtype is torch.float64 and x.type("torch.LongTensor").dtype is torch.int64
+    with pytest.raises(TypeError, match="dtype"):
+        x.to(3.5, 1)
+
+
+def test_gradients_are_refused_clearly():
+    with pytest.raises(NotImplementedError, match="requires_grad"):
+        torch.zeros(2, requires_grad=True)
+    assert torch.zeros(2, requires_grad=False).shape == (2,)

@@ -1,0 +1,17 @@
+// What Go and the kernels that run along one dimension agree on.
+#ifndef LIBTENSOR_KERNEL_SCAN_H
+#define LIBTENSOR_KERNEL_SCAN_H
+
+#include "abi.h"
+
+// A contiguous tensor seen as outer x n x inner; the kernel runs along n for every outer position and for `width` inner
+// positions, which the pointers start at. out[1], where used, holds int64. Sorting takes scratch of LT_SORT_ENTRY * n bytes.
+typedef struct {
+  uintptr_t in, out[2], scratch;
+  int64_t outer, n, inner, width;
+  int64_t params[2];
+} lt_scan;
+
+enum { LT_SORT_ENTRY = 48 };
+
+#endif

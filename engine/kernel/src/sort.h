@@ -1,0 +1,126 @@
+// Sorting by integer keys that order as the values do, NaN last: stable radix sort of (key, index) pairs, after
+// D. E. Knuth, The Art of Computer Programming 3, 5.2.5; short rows are merged instead.
+#ifndef LIBTENSOR_KERNEL_SRC_SORT_H
+#define LIBTENSOR_KERNEL_SRC_SORT_H
+
+#include "../scan.h"
+#include "rows.h"
+
+namespace lt {
+namespace {
+
+template <int kBytes>
+struct KeyOf;
+template <>
+struct KeyOf<1> {
+  using type = uint8_t;
+};
+template <>
+struct KeyOf<2> {
+  using type = uint16_t;
+};
+template <>
+struct KeyOf<4> {
+  using type = uint32_t;
+};
+template <>
+struct KeyOf<8> {
+  using type = uint64_t;
+};
+
+// The key of a value: unsigned integers in the order of the values. All NaN are equal and largest; -0 equals 0.
+template <class T>
+LT_INLINE auto sort_key(T x) {
+  using K = typename KeyOf<sizeof(T)>::type;
+  constexpr K top = K(K(1) << (8 * sizeof(T) - 1));
+  K k;
+  memcpy(&k, &x, sizeof(T));
+  if constexpr (kind_of<T> == kBool) {
+    return K(k != 0);
+  } else if constexpr (kind_of<T> == kFloating) {
+    constexpr K infinity = sizeof(T) == 8   ? (K)0x7ff0000000000000
+                           : sizeof(T) == 4 ? (K)0x7f800000
+                           : Traits<T>::number == 6 ? (K)0x7c00
+                                                    : (K)0x7f80;
+    const K magnitude = K(k & K(~top));
+    if (magnitude > infinity) return K(~K(0));
+    if (magnitude == 0) return top;
+    return K(k & top ? ~k : k | top);
+  } else {
+    return T(-1) < T(0) ? K(k ^ top) : k;
+  }
+}
+
+template <class K>
+struct Entry {
+  K key;
+  uint32_t index;
+};
+
+constexpr int64_t kMerged = 512;  // rows up to this length are merged
+
+template <class E>
+void insertion(E *e, int64_t n) {
+  for (int64_t i = 1; i < n; i++) {
+    const E x = e[i];
+    int64_t j = i;
+    for (; j > 0 && x.key < e[j - 1].key; j--) e[j] = e[j - 1];
+    e[j] = x;
+  }
+}
+
+// Sorts e with the help of other, which is as long; returns whichever of the two holds the result.
+template <class E>
+E *merge_sort(E *e, E *other, int64_t n) {
+  constexpr int64_t kRun = 16;
+  for (int64_t i = 0; i < n; i += kRun) insertion(e + i, n - i < kRun ? n - i : kRun);
+  for (int64_t run = kRun; run < n; run *= 2) {
+    for (int64_t i = 0; i < n; i += 2 * run) {
+      const int64_t mid = i + run < n ? i + run : n, end = i + 2 * run < n ? i + 2 * run : n;
+      int64_t a = i, b = mid;
+      for (int64_t k = i; k < end; k++) other[k] = b >= end || (a < mid && !(e[b].key < e[a].key)) ? e[a++] : e[b++];
+    }
+    E *swap = e;
+    e = other;
+    other = swap;
+  }
+  return e;
+}
+
+template <class E>
+E *radix_sort(E *e, E *other, int64_t n) {
+  constexpr int kDigits = sizeof(e->key);
+  int64_t counts[kDigits][256];
+  memset(counts, 0, sizeof(counts));
+  for (int64_t i = 0; i < n; i++)
+    for (int d = 0; d < kDigits; d++) counts[d][(e[i].key >> (8 * d)) & 255]++;
+  for (int d = 0; d < kDigits; d++) {
+    if (counts[d][(e[0].key >> (8 * d)) & 255] == n) continue;  // the digit is the same everywhere
+    int64_t at = 0;
+    for (int64_t &c : counts[d]) {
+      const int64_t size = c;
+      c = at;
+      at += size;
+    }
+    for (int64_t i = 0; i < n; i++) other[counts[d][(e[i].key >> (8 * d)) & 255]++] = e[i];
+    E *swap = e;
+    e = other;
+    other = swap;
+  }
+  return e;
+}
+
+// Entries of n values in order, their indices with them.
+template <class T>
+auto sorted_entries(const T *in, int64_t n, bool descending, void *scratch) {
+  using K = typename KeyOf<sizeof(T)>::type;
+  using E = Entry<K>;
+  E *e = (E *)scratch;
+  const K flip = descending ? K(~K(0)) : K(0);
+  for (int64_t i = 0; i < n; i++) e[i] = {K(sort_key(in[i]) ^ flip), (uint32_t)i};
+  return n <= kMerged ? merge_sort(e, e + n, n) : radix_sort(e, e + n, n);
+}
+
+}  // namespace
+}  // namespace lt
+#endif

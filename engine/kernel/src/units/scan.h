@@ -1,0 +1,143 @@
+// Cumulative sums, products and extremes. Float32 accumulates in float64.
+#include "../../scan.h"
+
+#include "../rows.h"
+
+namespace lt {
+namespace {
+
+template <class T>
+struct Accumulator {
+  using type = T;
+};
+template <>
+struct Accumulator<float> {
+  using type = double;
+};
+template <>
+struct Accumulator<Complex64> {
+  using type = Complex128;
+};
+
+template <class A, class T>
+LT_INLINE A grown(T x) {
+  if constexpr (kind_of<T> == kComplex) return A(x.re, x.im);
+  else return A(x);
+}
+template <class T, class A>
+LT_INLINE T shrunk(A a) {
+  if constexpr (kind_of<T> == kComplex) return T((RealOf<T>)a.re, (RealOf<T>)a.im);
+  else return T(a);
+}
+
+constexpr int64_t kStrip = 256;  // inner positions that run side by side
+
+// Step has first(x) and next(accumulated, x).
+template <class Step, class T>
+void accumulate(const lt_scan *s) {
+  using A = typename Accumulator<T>::type;
+  const T *in = (const T *)s->in;
+  T *out = (T *)s->out[0];
+  for (int64_t o = 0; o < s->outer; o++, in += s->n * s->inner, out += s->n * s->inner) {
+    for (int64_t j = 0; j < s->width; j += kStrip) {
+      const int64_t w = s->width - j < kStrip ? s->width - j : kStrip;
+      if (w == 1) {
+        A a = Step::template start<A>();
+        for (int64_t i = 0; i < s->n; i++) {
+          a = Step::template next<A>(a, grown<A>(in[i * s->inner + j]));
+          out[i * s->inner + j] = shrunk<T>(a);
+        }
+        continue;
+      }
+      A a[kStrip];
+      for (int64_t k = 0; k < w; k++) a[k] = Step::template start<A>();
+      for (int64_t i = 0; i < s->n; i++) {
+        const T *from = in + i * s->inner + j;
+        T *to = out + i * s->inner + j;
+#pragma GCC ivdep
+        for (int64_t k = 0; k < w; k++) {
+          a[k] = Step::template next<A>(a[k], grown<A>(from[k]));
+          to[k] = shrunk<T>(a[k]);
+        }
+      }
+    }
+  }
+}
+
+struct AddStep {
+  template <class A>
+  static A start() { return A(0); }
+  template <class A>
+  static A next(A a, A x) { return A(a + x); }
+};
+struct MulStep {
+  template <class A>
+  static A start() { return A(1); }
+  template <class A>
+  static A next(A a, A x) { return A(a * x); }
+};
+// log(e^a + e^x).
+struct LogAddExpStep {
+  template <class A>
+  static A start() { return A(-INFINITY); }
+  template <class A>
+  static A next(A a, A x) {
+    const A lo = x < a ? x : a, hi = x < a ? a : x;
+    if (x != x || a != a) return a + x;
+    return lo == hi && isinf(lo) ? lo : hi + (A)log1p(exp((double)(lo - hi)));
+  }
+};
+
+struct Cumsum {
+  template <class T>
+  static void row(const lt_scan *s) { accumulate<AddStep, T>(s); }
+};
+struct Cumprod {
+  template <class T>
+  static void row(const lt_scan *s) { accumulate<MulStep, T>(s); }
+};
+struct LogCumsumExp {
+  template <class T>
+  static void row(const lt_scan *s) { accumulate<LogAddExpStep, T>(s); }
+};
+
+// Running extremes with the index of the last element that equals them; NaN stays.
+template <bool kLargest>
+struct CumExtreme {
+  template <class T>
+  static void row(const lt_scan *s) {
+    const T *in = (const T *)s->in;
+    T *out = (T *)s->out[0];
+    int64_t *at = (int64_t *)s->out[1];
+    for (int64_t o = 0; o < s->outer; o++) {
+      for (int64_t j = 0; j < s->width; j++) {
+        const int64_t base = o * s->n * s->inner + j;
+        T best = in[base];
+        int64_t index = 0;
+        for (int64_t i = 0; i < s->n; i++) {
+          const T x = in[base + i * s->inner];
+          if (x != x || (best == best && (kLargest ? x >= best : x <= best))) {
+            best = x;
+            index = i;
+          }
+          out[base + i * s->inner] = best;
+          at[base + i * s->inner] = index;
+        }
+      }
+    }
+  }
+};
+using Cummax = CumExtreme<true>;
+using Cummin = CumExtreme<false>;
+
+}  // namespace
+}  // namespace lt
+
+LT_UNIT(scan){
+    {"cumsum", "", LT_NUMBERS(Cumsum)},
+    {"cumprod", "", LT_NUMBERS(Cumprod)},
+    {"logcumsumexp", "", LT_FLOATING(LogCumsumExp)},
+    {"cummax", "", LT_ORDERED(Cummax)},
+    {"cummin", "", LT_ORDERED(Cummin)},
+    LT_END,
+};

@@ -1,0 +1,119 @@
+// Sorting, selection and search.
+#include "../sort.h"
+
+namespace lt {
+namespace {
+
+// Rows of n elements into sorted values and their indices; params[0] is 1 for descending order, params[1] is the number
+// of elements to write of each row.
+struct Sort {
+  template <class T>
+  static void row(const lt_scan *s) {
+    const int64_t keep = s->params[1];
+    for (int64_t o = 0; o < s->outer; o++) {
+      const T *in = (const T *)s->in + o * s->n;
+      const auto *e = sorted_entries(in, s->n, s->params[0] != 0, (void *)s->scratch);
+      T *values = (T *)s->out[0] + o * keep;
+      int64_t *indices = (int64_t *)s->out[1] + o * keep;
+      for (int64_t i = 0; i < keep; i++) {
+        values[i] = in[e[i].index];
+        indices[i] = e[i].index;
+      }
+    }
+  }
+};
+
+enum MedianKind { kMedian, kNanMedian, kKth };
+
+// One element of each row by rank: the lower median, where NaN wins; the lower median of what is not NaN; the params[0]-th
+// smallest.
+template <MedianKind kKind>
+struct Select {
+  template <class T>
+  static void row(const lt_scan *s) {
+    for (int64_t o = 0; o < s->outer; o++) {
+      const T *in = (const T *)s->in + o * s->n;
+      const auto *e = sorted_entries(in, s->n, false, (void *)s->scratch);
+      int64_t n = s->n;
+      if constexpr (kKind != kKth && kind_of<T> == kFloating) {
+        const auto nan = (decltype(e->key))~(decltype(e->key))0;
+        while (n > 0 && e[n - 1].key == nan) n--;
+      }
+      int64_t at = kKind == kKth ? s->params[0] : (n - 1) / 2;
+      if (n < s->n && (kKind == kMedian || n == 0)) at = n;  // the first NaN
+      ((T *)s->out[0])[o] = in[e[at].index];
+      ((int64_t *)s->out[1])[o] = e[at].index;
+    }
+  }
+};
+
+// The most frequent element of each row, the smallest of several, and the index of its last occurrence.
+struct Mode {
+  template <class T>
+  static void row(const lt_scan *s) {
+    for (int64_t o = 0; o < s->outer; o++) {
+      const T *in = (const T *)s->in + o * s->n;
+      const auto *e = sorted_entries(in, s->n, false, (void *)s->scratch);
+      int64_t best = 0, length = 0;
+      for (int64_t i = 0; i < s->n;) {
+        int64_t j = i + 1;
+        while (j < s->n && e[j].key == e[i].key) j++;
+        if (j - i > length) {
+          length = j - i;
+          best = j - 1;
+        }
+        i = j;
+      }
+      ((T *)s->out[0])[o] = in[e[best].index];
+      ((int64_t *)s->out[1])[o] = e[best].index;
+    }
+  }
+};
+
+// in holds rows of n sorted values, out[0] `width` values for each (or for all, where inner is 0); out[1] gets the first
+// position at which each could be inserted, the last where params[0] is 1. scratch, where given, holds the order of the rows.
+struct SearchSorted {
+  template <class T>
+  static void row(const lt_scan *s) {
+    for (int64_t o = 0; o < s->outer; o++) {
+      const T *in = (const T *)s->in + o * s->inner;
+      const int64_t *order = s->scratch ? (const int64_t *)s->scratch + o * s->inner : nullptr;
+      const T *values = (const T *)s->out[0] + o * s->width;
+      int64_t *out = (int64_t *)s->out[1] + o * s->width;
+      const bool right = s->params[0] != 0;
+      for (int64_t i = 0; i < s->width; i++) {
+        const auto key = sort_key(values[i]);
+        int64_t lo = 0, hi = s->n;
+        while (lo < hi) {
+          const int64_t mid = lo + (hi - lo) / 2;
+          const auto at = sort_key(in[order ? order[mid] : mid]);
+          if (right ? at <= key : at < key) lo = mid + 1;
+          else hi = mid;
+        }
+        out[i] = lo;
+      }
+    }
+  }
+};
+
+using Median = Select<kMedian>;
+using NanMedian = Select<kNanMedian>;
+using KthValue = Select<kKth>;
+
+}  // namespace
+}  // namespace lt
+
+// 16-bit floats are sorted by their bits, without conversion.
+#define LT_SORTED(OP)                                                                                            \
+  {LT_ROW(OP, lt::Bool), LT_INTEGERS(OP), LT_ROW(OP, lt::Float16), LT_ROW(OP, lt::BFloat16), LT_ROW(OP, float), \
+   LT_ROW(OP, double)}
+
+LT_UNIT(sort){
+    {"sort", "", LT_SORTED(Sort)},
+    {"median", "", LT_SORTED(Median)},
+    {"nanmedian", "", LT_SORTED(NanMedian)},
+    {"kthvalue", "", LT_SORTED(KthValue)},
+    {"mode", "", LT_SORTED(Mode)},
+    {"searchsorted", "", LT_SORTED(SearchSorted)},
+    LT_END,
+};

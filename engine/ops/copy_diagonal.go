@@ -1,0 +1,189 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Diag makes a matrix with a vector on its diagonal, or copies the diagonal of a matrix.
+func Diag(out, self *tensor.Tensor, offset int64) (*tensor.Tensor, error) {
+	const op = "diag"
+	var result *tensor.Tensor
+	var err error
+	switch self.Dim() {
+	case 1:
+		result, err = DiagEmbed(self, offset, 0, 1)
+	case 2:
+		var view *tensor.Tensor
+		if view, err = diagonal(op, self, offset, 0, 1); err != nil {
+			return nil, err
+		}
+		defer view.Release()
+		result, err = Clone(view, shape.Contiguous)
+	default:
+		return nil, status.Runtimef("%s: supports 1D or 2D tensors, but got %dD", op, self.Dim())
+	}
+	if err != nil || out == nil {
+		return result, err
+	}
+	defer result.Release()
+	if _, err := target(op, out, result.Sizes(), self.DType(), self.Device(), self); err != nil {
+		return nil, err
+	}
+	return out, assign(op, out, result)
+}
+
+// DiagEmbed spreads the last dimension over the diagonal of two new dimensions of zeros.
+func DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
+	const op = "diag_embed"
+	if self.Dim() == 0 {
+		return nil, status.Runtimef("%s: needs a tensor of at least 1 dimension", op)
+	}
+	n := self.Dim() + 1
+	a, err := shape.WrapDim(op, dim1, n)
+	if err != nil {
+		return nil, err
+	}
+	b, err := shape.WrapDim(op, dim2, n)
+	if err != nil {
+		return nil, err
+	}
+	if a == b {
+		return nil, status.Runtimef("%s: diagonal dimensions cannot be identical %d, %d", op, dim1, dim2)
+	}
+	side := self.Sizes()[n-2] + max(offset, -offset)
+	sizes := slices.Clone(self.Sizes()[:n-2])
+	sizes = slices.Insert(sizes, min(a, b), side)
+	sizes = slices.Insert(sizes, max(a, b), side)
+	out, err := tensor.Zeros(op, sizes, self.DType(), self.Device())
+	if err != nil || out.IsMeta() {
+		return out, err
+	}
+	line, err := diagonal(op, out, offset, int64(a), int64(b))
+	if err != nil {
+		return made(out, nil, err)
+	}
+	defer line.Release()
+	return made(out, nil, assign(op, line, self))
+}
+
+// Diagflat puts the elements of self on the diagonal of a matrix of zeros.
+func Diagflat(self *tensor.Tensor, offset int64) (*tensor.Tensor, error) {
+	flat, err := reshape("diagflat", self, []int64{self.Numel()})
+	if err != nil {
+		return nil, err
+	}
+	defer flat.Release()
+	return Diag(nil, flat, offset)
+}
+
+// withPart is a copy of self in which src replaces the part that view gives.
+func withPart(op string, self, src *tensor.Tensor, view func(*tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	out, err := cloned(op, self, self.DType(), self.Device(), shape.Preserve)
+	if err != nil {
+		return nil, err
+	}
+	part, err := view(out)
+	if err != nil {
+		return made(out, nil, err)
+	}
+	defer part.Release()
+	if !slices.Equal(part.Sizes(), src.Sizes()) {
+		return made(out, nil, status.Runtimef("%s: expected src to have a size equal to the slice of self: src size = %v, slice size = %v", op, src.Sizes(), part.Sizes()))
+	}
+	return made(out, nil, assign(op, part, src))
+}
+
+// DiagonalScatter replaces a diagonal.
+func DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
+	return withPart("diagonal_scatter", self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) {
+		return diagonal("diagonal_scatter", t, offset, dim1, dim2)
+	})
+}
+
+// SelectScatter replaces one position of a dimension.
+func SelectScatter(self, src *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
+	return withPart("select_scatter", self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) { return Select(t, dim, index) })
+}
+
+// SliceScatter replaces part of a dimension.
+func SliceScatter(self, src *tensor.Tensor, dim int64, start, end Int, step int64) (*tensor.Tensor, error) {
+	return withPart("slice_scatter", self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) { return Slice(t, dim, start, end, step) })
+}
+
+// AsStridedScatter replaces the elements of a view of self's storage; the result has self's geometry.
+func AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset Int) (*tensor.Tensor, error) {
+	const op = "as_strided_scatter"
+	// The copy has to hold whatever self's storage holds, as the view may reach elements that self does not.
+	n := self.Storage().Nbytes() / self.DType().Size()
+	all, err := self.View(op, []int64{n}, []int64{1}, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer all.Release()
+	copied, err := Clone(all, shape.Contiguous)
+	if err != nil {
+		return nil, err
+	}
+	if err := copied.SetGeometry(op, self.Sizes(), self.Strides(), self.Offset()); err != nil {
+		return made(copied, nil, err)
+	}
+	part, err := AsStrided(nil, copied, size, stride, offset)
+	if err != nil {
+		return made(copied, nil, err)
+	}
+	defer part.Release()
+	if !slices.Equal(part.Sizes(), src.Sizes()) {
+		return made(copied, nil, status.Runtimef("%s: expected src to have a size equal to the slice of self: src size = %v, slice size = %v", op, src.Sizes(), part.Sizes()))
+	}
+	return made(copied, nil, assign(op, part, src))
+}
+
+// UnravelIndex turns row-major numbers into coordinates, a tensor for each dimension of shape.
+func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, error) {
+	const op = "unravel_index"
+	if !indices.DType().IsIntegral() {
+		return nil, status.Typef("%s: expected integer indices, but got %v", op, indices.DType())
+	}
+	total, err := shape.Numel(op, sizes)
+	if err != nil {
+		return nil, err
+	}
+	flat, err := cloned(op, indices, dtype.Int64, indices.Device(), shape.Contiguous)
+	if err != nil {
+		return nil, err
+	}
+	defer flat.Release()
+	if !flat.IsMeta() {
+		for i, x := range int64s(flat) {
+			if x < -total || x >= total {
+				return nil, status.Valuef("%s: index %d is out of bounds for shape %v with %d elements", op, x, sizes, total)
+			}
+			if x < 0 {
+				int64s(flat)[i] += total
+			}
+		}
+	}
+	out := make([]*tensor.Tensor, len(sizes))
+	for d := range out {
+		if out[d], err = tensor.Empty(op, indices.Sizes(), dtype.Int64, indices.Device()); err != nil {
+			releaseAll(out[:d])
+			return nil, err
+		}
+	}
+	if flat.IsMeta() || len(sizes) == 0 {
+		return out, nil
+	}
+	unravel(int64s(flat), sizes, func(d int, i, x int64) { int64s(out[d])[i] = x })
+	if indices.DType() == dtype.Int64 {
+		return out, nil
+	}
+	defer releaseAll(out)
+	return eachOf(out, func(t *tensor.Tensor) (*tensor.Tensor, error) {
+		return cloned(op, t, indices.DType(), t.Device(), shape.Contiguous)
+	})
+}

@@ -1,0 +1,303 @@
+package ops
+
+import (
+	"math"
+	"slices"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	sortKernel      = kernel.Get("sort")
+	medianKernel    = kernel.Get("median")
+	nanmedianKernel = kernel.Get("nanmedian")
+	kthvalueKernel  = kernel.Get("kthvalue")
+	modeKernel      = kernel.Get("mode")
+)
+
+// lastOrder lists the dimensions with dim at the end.
+func lastOrder(ndim, dim int) []int {
+	var order []int
+	for d := range ndim {
+		if d != dim {
+			order = append(order, d)
+		}
+	}
+	if ndim > 0 {
+		order = append(order, dim)
+	}
+	return order
+}
+
+// lines runs a sorting kernel on every line of self along dim, giving keep elements of each. values and indices have
+// self's shape with keep in place of dim's size.
+func lines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, dim int, keep int64, params [2]int64) error {
+	fn := k.Row(self.DType())
+	if fn == 0 {
+		return status.NotImplementedf("%s: not implemented for dtype %v", op, self.DType())
+	}
+	if self.Numel() == 0 || keep == 0 {
+		return nil
+	}
+	n := int64(1)
+	if self.Dim() > 0 {
+		n = self.Sizes()[dim]
+	}
+	if n > 1<<32-1 {
+		return status.Runtimef("%s: a dimension of size %d is longer than the 4294967295 elements that can be sorted", op, n)
+	}
+	order := lastOrder(self.Dim(), dim)
+	view, err := permuted(op, self, order...)
+	if err != nil {
+		return err
+	}
+	defer view.Release()
+	in, err := asContiguous(op, view, self.DType())
+	if err != nil {
+		return err
+	}
+	defer in.Release()
+	var targets, made [2]*tensor.Tensor
+	for i, t := range []*tensor.Tensor{values, indices} {
+		if targets[i], err = permuted(op, t, order...); err != nil {
+			return err
+		}
+		defer targets[i].Release()
+		made[i] = targets[i]
+		if !made[i].IsContiguous() {
+			if made[i], err = tensor.Empty(op, targets[i].Sizes(), t.DType(), t.Device()); err != nil {
+				return err
+			}
+			defer made[i].Release()
+		}
+	}
+	rows := self.Numel() / n
+	size := self.DType().Size()
+	errs := make([]error, 1)
+	parallel.For(rows, max(iter.Grain/(8*n), 1), func(begin, end int64) {
+		scratch, err := tensor.Empty(op, []int64{n * kernel.SortEntry}, dtype.Uint8, device.Host)
+		if err != nil {
+			errs[0] = err
+			return
+		}
+		defer scratch.Release()
+		s := kernel.Scan{In: uintptr(in.Data()) + uintptr(begin*n*size), Scratch: uintptr(scratch.Data()), Outer: end - begin, N: n, Inner: 1, Width: 1, Params: params}
+		s.Out[0] = uintptr(made[0].Data()) + uintptr(begin*keep*size)
+		s.Out[1] = uintptr(made[1].Data()) + uintptr(begin*keep*8)
+		kernel.Call(fn, unsafe.Pointer(&s))
+	})
+	if errs[0] != nil {
+		return errs[0]
+	}
+	for i := range made {
+		if made[i] != targets[i] {
+			iter.Copy(targets[i], made[i])
+		}
+	}
+	return nil
+}
+
+// preserved makes an output with self's memory layout, or checks and resizes out.
+func preserved(op string, out, self *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+	if out == nil {
+		return tensor.EmptyStrided(op, self.Sizes(), shape.PreserveStrides(self.Sizes(), self.Strides()), d, self.Device())
+	}
+	return reductionOutput(op, out, self.Sizes(), d, self)
+}
+
+// Sort orders the elements along dim and tells where they came from. NaN counts as the largest. The order of equal elements
+// is kept, whether stable is asked for or not.
+func Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	return SortStable(outValues, outIndices, self, True, dim, descending)
+}
+
+// SortStable is Sort; all sorts here are stable.
+func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, descending bool) (values, indices *tensor.Tensor, err error) {
+	const op = "sort"
+	if err := wantOrder(op, self); err != nil {
+		return nil, nil, err
+	}
+	at, err := shape.WrapDim(op, dim, self.Dim())
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := sameDType(op, outValues, self.DType()); err != nil {
+		return nil, nil, err
+	}
+	if err := sameDType(op, outIndices, dtype.Int64); err != nil {
+		return nil, nil, err
+	}
+	if values, err = preserved(op, outValues, self, self.DType()); err != nil {
+		return nil, nil, err
+	}
+	if indices, err = preserved(op, outIndices, self, dtype.Int64); err != nil || self.IsMeta() {
+		return values, indices, err
+	}
+	_, n, _ := lanes(self.Sizes(), at)
+	return values, indices, lines(op, sortKernel, values, indices, self, at, n, [2]int64{flag(descending), n})
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Argsort gives the indices that sort self along dim.
+func Argsort(self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, error) {
+	values, indices, err := Sort(nil, nil, self, dim, descending)
+	values.Release()
+	return indices, err
+}
+
+// ArgsortStable is Argsort; all sorts here are stable.
+func ArgsortStable(self *tensor.Tensor, _ bool, dim int64, descending bool) (*tensor.Tensor, error) {
+	return Argsort(self, dim, descending)
+}
+
+// Msort sorts along the first dimension.
+func Msort(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	values, indices, err := Sort(out, nil, self, 0, false)
+	indices.Release()
+	return values, err
+}
+
+// Topk gives the k largest or smallest elements along dim, in order, and where they are.
+func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, _ bool) (values, indices *tensor.Tensor, err error) {
+	const op = "topk"
+	if err := wantOrder(op, self); err != nil {
+		return nil, nil, err
+	}
+	at, err := shape.WrapDim(op, dim, self.Dim())
+	if err != nil {
+		return nil, nil, err
+	}
+	_, n, _ := lanes(self.Sizes(), at)
+	if k < 0 || k > n {
+		return nil, nil, status.Runtimef("topk: k %d is out of range for dimension %d with size %d", k, at, n)
+	}
+	sizes := slices.Clone(self.Sizes())
+	if len(sizes) > 0 {
+		sizes[at] = k
+	}
+	values, indices, err = pairOutput(op, outValues, outIndices, self, sizes)
+	if err != nil || self.IsMeta() || self.Dim() == 0 && k == 0 {
+		return values, indices, err
+	}
+	return values, indices, lines(op, sortKernel, values, indices, self, at, k, [2]int64{flag(largest), k})
+}
+
+// selected picks one element of every line along dim.
+func selected(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool, param int64) (values, indices *tensor.Tensor, err error) {
+	if err := wantOrder(op, self); err != nil {
+		return nil, nil, err
+	}
+	at, err := shape.WrapDim(op, dim, self.Dim())
+	if err != nil {
+		return nil, nil, err
+	}
+	mask, err := oneDim(op, self, Int(dim))
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkNotEmpty(op, self, mask, false); err != nil {
+		return nil, nil, err
+	}
+	values, indices, err = pairOutput(op, outValues, outIndices, self, reducedSizes(self.Sizes(), mask, keepdim))
+	if err != nil || self.IsMeta() {
+		return values, indices, err
+	}
+	v, err := keptDim(op, values, self, mask)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer v.Release()
+	i, err := keptDim(op, indices, self, mask)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer i.Release()
+	return values, indices, lines(op, k, v, i, self, at, 1, [2]int64{param, 1})
+}
+
+// keptDim views a reduced tensor with its reduced dimensions back, of size 1.
+func keptDim(op string, t, self *tensor.Tensor, mask []bool) (*tensor.Tensor, error) {
+	if t.Dim() == self.Dim() {
+		return t.Alias(), nil
+	}
+	sizes, strides := make([]int64, self.Dim()), make([]int64, self.Dim())
+	at := 0
+	for d := range sizes {
+		sizes[d], strides[d] = 1, 1
+		if !mask[d] {
+			sizes[d], strides[d] = t.Sizes()[at], t.Strides()[at]
+			at++
+		}
+	}
+	return t.View(op, sizes, strides, t.Offset())
+}
+
+// MedianDim gives the lower median along dim, NaN where there is one, and its index.
+func MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	return selected("median", medianKernel, outValues, outIndices, self, dim, keepdim, 0)
+}
+
+// NanmedianDim gives the lower median along dim of what is not NaN, and its index.
+func NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	return selected("nanmedian", nanmedianKernel, outValues, outIndices, self, dim, keepdim, 0)
+}
+
+// Median is the lower median of all elements.
+func Median(self *tensor.Tensor) (*tensor.Tensor, error) {
+	return medianOfAll("median", medianKernel, self)
+}
+
+// Nanmedian is the lower median of all elements that are not NaN.
+func Nanmedian(self *tensor.Tensor) (*tensor.Tensor, error) {
+	return medianOfAll("nanmedian", nanmedianKernel, self)
+}
+
+func medianOfAll(op string, k *kernel.Kernel, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if self.Numel() == 0 {
+		out, err := tensor.Empty(op, nil, self.DType(), self.Device())
+		if err == nil && !self.IsMeta() {
+			nan := dtype.FloatScalar(math.NaN())
+			tensor.Put(out.Data(), self.DType(), nan)
+		}
+		return out, err
+	}
+	flat, err := reshaped(op, self, self.Numel())
+	if err != nil {
+		return nil, err
+	}
+	defer flat.Release()
+	values, indices, err := selected(op, k, nil, nil, flat, 0, false, 0)
+	indices.Release()
+	return values, err
+}
+
+// Kthvalue gives the k-th smallest element along dim, counted from 1, and its index. NaN counts as the largest.
+func Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	at, err := shape.WrapDim("kthvalue", dim, self.Dim())
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, n, _ := lanes(self.Sizes(), at); k < 1 || k > n {
+		return nil, nil, status.Runtimef("kthvalue: selected number k %d is out of range for dimension %d with size %d; it counts from 1", k, at, n)
+	}
+	return selected("kthvalue", kthvalueKernel, outValues, outIndices, self, dim, keepdim, k-1)
+}
+
+// Mode gives the most frequent element along dim, the smallest of several, and the index of its last occurrence.
+func Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	return selected("mode", modeKernel, outValues, outIndices, self, dim, keepdim, 0)
+}

@@ -1,0 +1,56 @@
+"""The photo job in Python: photo.py PHOTO.ppm OUTPUT_FOLDER.
+
+Turns a photograph into a batch, weights it to grey in three ways, crops it through views, takes statistics per channel, and
+changes one storage through two tensors. Writes every step's numbers to python.bin, in the order of STEPS.
+"""
+
+import argparse
+from pathlib import Path
+
+import libtensor as torch
+
+STEPS = ("batch", "grey_mean", "grey_weighted", "grey_einsum", "crop", "statistics", "shared")
+
+
+def read_ppm(path: Path) -> torch.Tensor:
+    """The pixels of a binary PPM file as a uint8 tensor of shape [rows, columns, channels]."""
+    magic, width, height, depth, pixels = path.read_bytes().split(maxsplit=4)
+    if magic != b"P6" or depth != b"255":
+        raise SystemExit(f"{path}: expected a binary PPM file with 255 levels")
+    return torch.frombuffer(bytearray(pixels), dtype=torch.uint8).view(int(height), int(width), 3)
+
+
+def run(pixels: torch.Tensor) -> dict[str, torch.Tensor]:
+    image = pixels.permute(2, 0, 1).to(torch.float32) / 255  # [channels, rows, columns]
+    batch = torch.stack([image, 1 - image])  # the photograph and its negative
+
+    grey_mean = batch.mean(-3)
+    weights = torch.tensor([0.2126, 0.7152, 0.0722])
+    unsqueezed_weights = weights.unsqueeze(-1).unsqueeze_(-1)
+    grey_weighted = (batch * unsqueezed_weights).sum(-3)
+    grey_einsum = torch.einsum("...chw,c->...hw", batch, weights)
+
+    height, width = image.shape[1:]
+    crop = image[:, height // 4 : -(height // 4), width // 4 : -(width // 4)]  # a view: no pixel is copied
+    cropped = crop.contiguous()
+    statistics = torch.stack([image.mean((1, 2)), image.std((1, 2)), image.amin((1, 2)), image.amax((1, 2))])
+
+    crop.mul_(0.5)  # darkens the middle of image, too
+    image[0, :: height // 4].fill_(1.0)  # red lines, which also cross the crop
+    shared = torch.stack([image.sum(0), image.amax(0)])
+    return dict(zip(STEPS, (batch, grey_mean, grey_weighted, grey_einsum, cropped, statistics, shared)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("photo", type=Path)
+    parser.add_argument("output", type=Path)
+    options = parser.parse_args()
+    results = run(read_ppm(options.photo))
+    with open(options.output / "python.bin", "wb") as file:
+        for result in results.values():
+            file.write(result.contiguous().numpy().tobytes())
+
+
+if __name__ == "__main__":
+    main()

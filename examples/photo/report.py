@@ -1,0 +1,93 @@
+"""Prepare the photograph, or compare the three languages' numbers and draw a picture per step.
+
+report.py prepare FOLDER   writes photo.ppm from matplotlib's sample data
+report.py compare FOLDER   compares python.bin, c.bin and node.bin, writes a picture per step and report.md
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+
+def prepare(folder: Path) -> None:
+    import matplotlib.cbook
+    from PIL import Image
+
+    with matplotlib.cbook.get_sample_data("grace_hopper.jpg") as file:
+        Image.open(file).convert("RGB").save(folder / "photo.ppm")
+
+
+def split(data: bytes, height: int, width: int) -> dict[str, np.ndarray]:
+    """The steps' arrays, in the order in which every language writes them."""
+    y, x = height // 4, width // 4
+    shapes = {
+        "batch": (2, 3, height, width),
+        "grey_mean": (2, height, width),
+        "grey_weighted": (2, height, width),
+        "grey_einsum": (2, height, width),
+        "crop": (3, height - 2 * y, width - 2 * x),
+        "statistics": (4, 3),
+        "shared": (2, height, width),
+    }
+    numbers, at, steps = np.frombuffer(data, np.float32), 0, {}
+    for name, shape in shapes.items():
+        n = int(np.prod(shape))
+        steps[name] = numbers[at : at + n].reshape(shape)
+        at += n
+    if at != len(numbers):
+        raise SystemExit(f"expected {at} numbers but found {len(numbers)}")
+    return steps
+
+
+def draw(folder: Path, steps: dict[str, np.ndarray]) -> None:
+    from PIL import Image
+
+    pictures = {
+        "1_batch": np.concatenate(list(steps["batch"]), axis=2),
+        "2_grey_mean": steps["grey_mean"][0],
+        "3_grey_weighted": steps["grey_weighted"][0],
+        "4_grey_einsum": steps["grey_einsum"][0],
+        "5_crop": steps["crop"],
+        "6_shared": steps["shared"][1],
+    }
+    for name, picture in pictures.items():
+        levels = (np.clip(picture, 0, 1) * 255 + 0.5).astype(np.uint8)
+        Image.fromarray(np.moveaxis(levels, 0, -1) if levels.ndim == 3 else levels).save(folder / f"{name}.png")
+
+
+def compare(folder: Path) -> None:
+    from PIL import Image
+
+    width, height = Image.open(folder / "photo.ppm").size
+    data = {name: (folder / f"{name}.bin").read_bytes() for name in ("python", "c", "node")}
+    steps = {name: split(raw, height, width) for name, raw in data.items()}
+    lines = ["# One photograph, three languages", "", f"{width} × {height} pixels", "", "| step | shape | same bits | mean |", "|---|---|---|---|"]
+    agree = True
+    for name, expected in steps["python"].items():
+        same = all(other[name].tobytes() == expected.tobytes() for other in steps.values())
+        agree &= same
+        lines.append(f"| {name} | {list(expected.shape)} | {'yes' if same else 'NO'} | {expected.mean():.6f} |")
+    lines += ["", "| channel | mean | std | min | max |", "|---|---|---|---|---|"]
+    for channel, values in zip(("red", "green", "blue"), steps["python"]["statistics"].T):
+        lines.append(f"| {channel} | " + " | ".join(f"{v:.4f}" for v in values) + " |")
+    verdict = "Python, C and Node agree to the last bit." if agree else "The languages DISAGREE."
+    lines += ["", verdict]
+    (folder / "report.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    draw(folder, steps["python"])
+    print("\n".join(lines))
+    print(f"pictures and report: {folder}")
+    if not agree:
+        raise SystemExit(1)
+
+
+def main() -> None:
+    actions = {"prepare": prepare, "compare": compare}
+    if len(sys.argv) != 3 or sys.argv[1] not in actions:
+        print(__doc__)
+        raise SystemExit(0 if "--help" in sys.argv else 2)
+    actions[sys.argv[1]](Path(sys.argv[2]))
+
+
+if __name__ == "__main__":
+    main()
