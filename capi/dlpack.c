@@ -141,7 +141,7 @@ static tensor_status import(const view *v, bool read_only, void (*deleter)(void 
   int64_t nbytes = empty ? 0 : (last + 1) * tensor_dtype_size((tensor_dtype)dtype);
   char *data = v->data ? (char *)v->data + v->byte_offset : NULL;
   return tensor_from_blob(nbytes ? data : NULL, nbytes, (tensor_dtype)dtype, v->shape, v->ndim, v->strides,
-                          v->strides ? v->ndim : 0, (void *)deleter, managed, read_only, out);
+                          v->strides ? v->ndim : 0, deleter, managed, read_only, out);
 }
 
 TENSOR_API tensor_status tensor_from_dlpack(void *managed, bool with_version, tensor_t **out) {

@@ -683,6 +683,10 @@ var calls = [...]func(frame) error{
 		return f.setTensors(err, r0)
 	}, // randint
 	func(f frame) error {
+		r0, err := ops.RandintHigh(f.out(0), f.int(0), f.ints(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // randint.high
+	func(f frame) error {
 		r0, err := ops.Randperm(f.out(0), f.int(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // randperm
@@ -698,6 +702,10 @@ var calls = [...]func(frame) error{
 		r0, err := ops.RandintLike(f.tensor(0), f.int(1), f.int(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6), f.format(7))
 		return f.setTensors(err, r0)
 	}, // randint_like
+	func(f frame) error {
+		r0, err := ops.RandintLikeHigh(f.tensor(0), f.int(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5), f.format(6))
+		return f.setTensors(err, r0)
+	}, // randint_like.high
 	func(f frame) error {
 		r0, err := ops.NormalTensors(f.out(0), f.operand(0), f.operand(1), f.generatorOptional(2))
 		return f.setTensors(err, r0)
@@ -912,21 +920,21 @@ var calls = [...]func(frame) error{
 	}, // round
 	func(f frame) error { r0, err := ops.Frac(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // frac
 	func(f frame) error {
-		r0, err := ops.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
-		return f.setTensors(err, r0)
-	}, // clamp
-	func(f frame) error {
 		r0, err := ops.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2))
 		return f.setTensors(err, r0)
 	}, // clamp.tensor
 	func(f frame) error {
 		r0, err := ops.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
 		return f.setTensors(err, r0)
-	}, // clip
+	}, // clamp
 	func(f frame) error {
 		r0, err := ops.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2))
 		return f.setTensors(err, r0)
 	}, // clip.tensor
+	func(f frame) error {
+		r0, err := ops.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
+		return f.setTensors(err, r0)
+	}, // clip
 	func(f frame) error {
 		r0, err := ops.ClampMin(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
@@ -1104,54 +1112,54 @@ var calls = [...]func(frame) error{
 	}, // nan_to_num
 	func(f frame) error { r0, err := ops.Deg2rad(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // deg2rad
 	func(f frame) error { r0, err := ops.Rad2deg(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // rad2deg
-	func(f frame) error { r0, err := ops.Sigmoid(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special_expit
-	func(f frame) error { r0, err := ops.Exp2(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special_exp2
-	func(f frame) error { r0, err := ops.Expm1(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // special_expm1
-	func(f frame) error { r0, err := ops.Log1p(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // special_log1p
-	func(f frame) error { r0, err := ops.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // special_erf
-	func(f frame) error { r0, err := ops.Erfc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special_erfc
-	func(f frame) error { r0, err := ops.Erfinv(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // special_erfinv
-	func(f frame) error { r0, err := ops.Lgamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // special_gammaln
-	func(f frame) error { r0, err := ops.Digamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special_digamma
-	func(f frame) error { r0, err := ops.Digamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special_psi
-	func(f frame) error { r0, err := ops.I0(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // special_i0
-	func(f frame) error { r0, err := ops.Sinc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special_sinc
+	func(f frame) error { r0, err := ops.Sigmoid(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special.expit
+	func(f frame) error { r0, err := ops.Exp2(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special.exp2
+	func(f frame) error { r0, err := ops.Expm1(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // special.expm1
+	func(f frame) error { r0, err := ops.Log1p(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // special.log1p
+	func(f frame) error { r0, err := ops.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // special.erf
+	func(f frame) error { r0, err := ops.Erfc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special.erfc
+	func(f frame) error { r0, err := ops.Erfinv(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // special.erfinv
+	func(f frame) error { r0, err := ops.Lgamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // special.gammaln
+	func(f frame) error { r0, err := ops.Digamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special.digamma
+	func(f frame) error { r0, err := ops.Digamma(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special.psi
+	func(f frame) error { r0, err := ops.I0(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // special.i0
+	func(f frame) error { r0, err := ops.Sinc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // special.sinc
 	func(f frame) error {
 		r0, err := ops.Round(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
-	}, // special_round
+	}, // special.round
 	func(f frame) error {
 		r0, err := ops.Logit(f.out(0), f.tensor(0), f.floatOptional(1))
 		return f.setTensors(err, r0)
-	}, // special_logit
+	}, // special.logit
 	func(f frame) error {
 		r0, err := ops.Polygamma(f.out(0), f.int(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // special_polygamma
+	}, // special.polygamma
 	func(f frame) error {
 		r0, err := ops.Mvlgamma(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
-	}, // special_multigammaln
+	}, // special.multigammaln
 	func(f frame) error {
 		r0, err := ops.Igamma(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // special_gammainc
+	}, // special.gammainc
 	func(f frame) error {
 		r0, err := ops.Igammac(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // special_gammaincc
+	}, // special.gammaincc
 	func(f frame) error {
 		r0, err := ops.Xlogy(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
-	}, // special_xlogy
+	}, // special.xlogy
 	func(f frame) error {
 		r0, err := ops.SpecialXlog1py(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
-	}, // special_xlog1py
+	}, // special.xlog1py
 	func(f frame) error {
 		r0, err := ops.SpecialZeta(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
-	}, // special_zeta
+	}, // special.zeta
 	func(f frame) error {
 		r0, err := ops.FromData(f.pointer(0), f.ints(1), f.dtype(2))
 		return f.setTensors(err, r0)
@@ -1167,6 +1175,7 @@ var calls = [...]func(frame) error{
 	func(f frame) error { r0, err := ops.StorageNbytes(f.storage(0)); return f.setInt(err, r0) },           // storage_nbytes
 	func(f frame) error { r0, err := ops.StorageDataPtr(f.storage(0)); return f.setPointer(err, r0) },      // storage_data_ptr
 	func(f frame) error { return ops.StorageResize(f.storage(0), f.int(1)) },                               // storage_resize_
+	func(f frame) error { return ops.StorageFix(f.storage(0)) },                                            // storage_fix_
 	func(f frame) error { r0, err := ops.StorageDevice(f.storage(0)); return f.setDevice(err, r0) },        // storage_get_device
 	func(f frame) error { r0, err := ops.StorageUseCount(f.storage(0)); return f.setInt(err, r0) },         // storage_use_count
 	func(f frame) error {

@@ -145,10 +145,41 @@ TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int
   return status;
 }
 
+TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "randint.high", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 248, .mode = LT_FUNCTION, .args = a};
+  a[0].i = high;
+  LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
+  LT_ENUM(dtype, -1, 13, "randint.high", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "randint.high", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "randint.high", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "randint.high");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[6];
+  lt_frame frame = {.op = 248, .mode = LT_OUT, .args = a};
+  a[0].i = high;
+  LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
+  LT_ENUM(dtype, -1, 13, "randint.high", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "randint.high", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "randint.high", "device"); a[5].device = device;
+  LT_OUTPUT(frame.out[0], out, "randint.high", "out");
+  tensor_status status = lt_invoke(&frame, "randint.high");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randperm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 248, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 249, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
@@ -163,7 +194,7 @@ TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generato
 
 TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 248, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 249, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
@@ -177,7 +208,7 @@ TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *gene
 TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "rand_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 249, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 250, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rand_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand_like", "generator");
   LT_ENUM(dtype, -1, 13, "rand_like", "dtype"); a[2].i = dtype;
@@ -194,7 +225,7 @@ TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator
 TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randn_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 250, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 251, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randn_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn_like", "generator");
   LT_ENUM(dtype, -1, 13, "randn_like", "dtype"); a[2].i = dtype;
@@ -211,7 +242,7 @@ TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generato
 TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randint_like", "out");
   lt_value a[8];
-  lt_frame frame = {.op = 251, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 252, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like", "self");
   a[1].i = low;
   a[2].i = high;
@@ -227,10 +258,28 @@ TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, 
   return status;
 }
 
+TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
+  LT_RESULT(out, "randint_like.high", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 253, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like.high", "self");
+  a[1].i = high;
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint_like.high", "generator");
+  LT_ENUM(dtype, -1, 13, "randint_like.high", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "randint_like.high", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "randint_like.high", "device"); a[5].device = device;
+  LT_ENUM(memory_format, -1, 3, "randint_like.high", "memory_format"); a[6].i = memory_format;
+  tensor_status status = lt_invoke(&frame, "randint_like.high");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "normal.tensors", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 252, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 254, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
@@ -244,7 +293,7 @@ TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tenso
 TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "normal.tensors", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 252, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 254, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
   frame.number = 2;
@@ -258,7 +307,7 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tens
 
 TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 252, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 254, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
@@ -269,7 +318,7 @@ TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const t
 
 TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 252, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 254, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
   frame.number = 2;
@@ -282,7 +331,7 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, 
 TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "normal.size", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 253, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 255, .mode = LT_FUNCTION, .args = a};
   a[0].f = mean;
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -299,7 +348,7 @@ TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64
 
 TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 253, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 255, .mode = LT_OUT, .args = a};
   a[0].f = mean;
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -315,7 +364,7 @@ TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const i
 TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 254, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 256, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
   tensor_status status = lt_invoke(&frame, "bernoulli");
@@ -327,7 +376,7 @@ TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator
 
 TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 254, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 256, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
   LT_OUTPUT(frame.out[0], out, "bernoulli", "out");
@@ -338,7 +387,7 @@ TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_gener
 TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli.p", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 255, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 257, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli.p", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli.p", "generator");
@@ -352,7 +401,7 @@ TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tens
 TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "multinomial", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 256, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 258, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
   a[1].i = num_samples;
   a[2].i = replacement;
@@ -366,7 +415,7 @@ TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_sa
 
 TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 256, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 258, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
   a[1].i = num_samples;
   a[2].i = replacement;
@@ -379,7 +428,7 @@ TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t nu
 TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "poisson", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 257, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 259, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "poisson", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "poisson", "generator");
   tensor_status status = lt_invoke(&frame, "poisson");
@@ -391,7 +440,7 @@ TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t
 
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 258, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 260, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "uniform_", "self");
   a[1].f = from_;
   a[2].f = to;
@@ -402,7 +451,7 @@ TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to
 
 TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 259, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 261, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "normal_", "self");
   a[1].f = mean;
   a[2].f = std;
@@ -413,7 +462,7 @@ TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std,
 
 TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator) {
   lt_value a[2];
-  lt_frame frame = {.op = 260, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 262, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "random_", "generator");
   tensor_status status = lt_invoke(&frame, "random_");
@@ -422,7 +471,7 @@ TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *gene
 
 TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 261, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 263, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.from", "self");
   a[1].i = from_;
   a[2].i = to;
@@ -433,7 +482,7 @@ TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int6
 
 TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 262, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 264, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.to", "self");
   a[1].i = to;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "random_.to", "generator");
@@ -443,7 +492,7 @@ TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_ge
 
 TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 263, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 265, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_", "generator");
@@ -453,7 +502,7 @@ TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_gene
 
 TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 264, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 266, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_.tensor", "self");
   LT_REQUIRED(a[1], p, LT_TENSOR, "bernoulli_.tensor", "p");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_.tensor", "generator");
@@ -463,7 +512,7 @@ TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 265, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 267, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exponential_", "self");
   a[1].f = lambd;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "exponential_", "generator");
@@ -473,7 +522,7 @@ TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tenso
 
 TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 266, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 268, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cauchy_", "self");
   a[1].f = median;
   a[2].f = sigma;
@@ -484,7 +533,7 @@ TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double si
 
 TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 267, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 269, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log_normal_", "self");
   a[1].f = mean;
   a[2].f = std;
@@ -495,7 +544,7 @@ TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double 
 
 TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 268, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 270, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "geometric_", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "geometric_", "generator");
@@ -505,7 +554,7 @@ TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_gene
 
 TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
   lt_value a[1];
-  lt_frame frame = {.op = 269, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 271, .mode = LT_FUNCTION, .args = a};
   a[0].i = seed;
   tensor_status status = lt_invoke(&frame, "manual_seed");
   return status;
@@ -514,7 +563,7 @@ TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
 TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
   LT_RESULT(out, "default_generator", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 270, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 272, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "default_generator");
   if (status == TENSOR_OK) {
     *out = (tensor_generator_t *)frame.results[0].pointer;
@@ -525,7 +574,7 @@ TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
 TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_generator_t **out) {
   LT_RESULT(out, "generator_new", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 271, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 273, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 2, "generator_new", "device"); a[0].device = device;
   tensor_status status = lt_invoke(&frame, "generator_new");
   if (status == TENSOR_OK) {
@@ -536,7 +585,7 @@ TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_gener
 
 TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed) {
   lt_value a[2];
-  lt_frame frame = {.op = 272, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 274, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_manual_seed", "self");
   a[1].i = seed;
   tensor_status status = lt_invoke(&frame, "generator_manual_seed");
@@ -546,7 +595,7 @@ TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, 
 TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_seed", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 273, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 275, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_seed", "self");
   tensor_status status = lt_invoke(&frame, "generator_seed");
   if (status == TENSOR_OK) {
@@ -558,7 +607,7 @@ TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t
 TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_initial_seed", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 274, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 276, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_initial_seed", "self");
   tensor_status status = lt_invoke(&frame, "generator_initial_seed");
   if (status == TENSOR_OK) {
@@ -570,7 +619,7 @@ TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self,
 TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out) {
   LT_RESULT(out, "generator_get_state", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 275, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 277, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_state", "self");
   tensor_status status = lt_invoke(&frame, "generator_get_state");
   if (status == TENSOR_OK) {
@@ -581,7 +630,7 @@ TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, te
 
 TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state) {
   lt_value a[2];
-  lt_frame frame = {.op = 276, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 278, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_state", "self");
   LT_REQUIRED(a[1], state, LT_TENSOR, "generator_set_state", "state");
   tensor_status status = lt_invoke(&frame, "generator_set_state");
@@ -591,7 +640,7 @@ TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, co
 TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "sum", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 277, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 279, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -605,7 +654,7 @@ TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 277, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 279, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -618,7 +667,7 @@ TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nansum", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 278, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 280, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -632,7 +681,7 @@ TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim,
 
 TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 278, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 280, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -645,7 +694,7 @@ TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *
 TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "prod", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 279, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 281, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -659,7 +708,7 @@ TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool kee
 
 TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 279, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 281, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -672,7 +721,7 @@ TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool
 TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "mean", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 280, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 282, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -686,7 +735,7 @@ TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 280, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 282, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -699,7 +748,7 @@ TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nanmean", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 281, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 283, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -713,7 +762,7 @@ TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 281, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 283, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -726,7 +775,7 @@ TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "any", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 282, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 284, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
   LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -739,7 +788,7 @@ TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 282, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 284, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
   LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -751,7 +800,7 @@ TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "all", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 283, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 285, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
   LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -764,7 +813,7 @@ TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 283, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 285, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
   LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -776,7 +825,7 @@ TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "count_nonzero", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 284, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 286, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "count_nonzero", "self");
   LT_SPAN(dim, dim_len, "count_nonzero", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   tensor_status status = lt_invoke(&frame, "count_nonzero");
@@ -789,7 +838,7 @@ TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_
 TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "std", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 285, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 287, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "std");
@@ -802,7 +851,7 @@ TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_
 TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.dim", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 286, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 288, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
   LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -816,7 +865,7 @@ TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 286, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 288, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
   LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -829,7 +878,7 @@ TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.correction", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 287, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 289, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
   LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
@@ -843,7 +892,7 @@ TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64
 
 TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 287, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 289, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
   LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
@@ -856,7 +905,7 @@ TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const i
 TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "var", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 288, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 290, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "var");
@@ -869,7 +918,7 @@ TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_
 TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "var.dim", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 289, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 291, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
   LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -883,7 +932,7 @@ TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 289, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 291, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
   LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -896,7 +945,7 @@ TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "var.correction", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 290, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 292, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
   LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
@@ -910,7 +959,7 @@ TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64
 
 TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 290, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 292, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
   LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
@@ -924,7 +973,7 @@ TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, te
   LT_RESULT(std, "std_mean", "std");
   LT_RESULT(mean, "std_mean", "mean");
   lt_value a[2];
-  lt_frame frame = {.op = 291, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 293, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "std_mean");
@@ -939,7 +988,7 @@ TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t
   LT_RESULT(std, "std_mean.dim", "std");
   LT_RESULT(mean, "std_mean.dim", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 292, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 294, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.dim", "self");
   LT_SPAN(dim, dim_len, "std_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -956,7 +1005,7 @@ TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const 
   LT_RESULT(std, "std_mean.correction", "std");
   LT_RESULT(mean, "std_mean.correction", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 293, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 295, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.correction", "self");
   LT_SPAN(dim, dim_len, "std_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std_mean.correction", "correction"); a[2].scalar = correction;
@@ -973,7 +1022,7 @@ TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, te
   LT_RESULT(var, "var_mean", "var");
   LT_RESULT(mean, "var_mean", "mean");
   lt_value a[2];
-  lt_frame frame = {.op = 294, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 296, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "var_mean");
@@ -988,7 +1037,7 @@ TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t
   LT_RESULT(var, "var_mean.dim", "var");
   LT_RESULT(mean, "var_mean.dim", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 295, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 297, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.dim", "self");
   LT_SPAN(dim, dim_len, "var_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -1005,7 +1054,7 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
   LT_RESULT(var, "var_mean.correction", "var");
   LT_RESULT(mean, "var_mean.correction", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 296, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 298, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.correction", "self");
   LT_SPAN(dim, dim_len, "var_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var_mean.correction", "correction"); a[2].scalar = correction;
@@ -1021,7 +1070,7 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
 TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 297, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 299, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
   LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
   LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -1036,7 +1085,7 @@ TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, cons
 
 TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 297, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 299, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
   LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
   LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -1050,7 +1099,7 @@ TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, 
 TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm.name", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 298, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 300, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
   LT_TEXT(p, "norm.name", "p"); a[1].text = p;
   LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -1065,7 +1114,7 @@ TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, c
 
 TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 298, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 300, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
   LT_TEXT(p, "norm.name", "p"); a[1].text = p;
   LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -1079,7 +1128,7 @@ TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *
 TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "amax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 299, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 301, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
   LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1092,7 +1141,7 @@ TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 299, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 301, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
   LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1104,7 +1153,7 @@ TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "amin", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 300, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 302, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
   LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1117,7 +1166,7 @@ TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 300, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 302, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
   LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1129,7 +1178,7 @@ TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "max", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 301, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 303, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
   tensor_status status = lt_invoke(&frame, "max");
   if (status == TENSOR_OK) {
@@ -1140,7 +1189,7 @@ TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_max_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 301, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 303, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
   LT_OUTPUT(frame.out[0], out, "max", "out");
   tensor_status status = lt_invoke(&frame, "max");
@@ -1151,7 +1200,7 @@ TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(values, "max.dim", "values");
   LT_RESULT(indices, "max.dim", "indices");
   lt_value a[3];
-  lt_frame frame = {.op = 302, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 304, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1165,7 +1214,7 @@ TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
   lt_value a[3];
-  lt_frame frame = {.op = 302, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 304, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1178,7 +1227,7 @@ TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, b
 TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "min", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 303, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 305, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
   tensor_status status = lt_invoke(&frame, "min");
   if (status == TENSOR_OK) {
@@ -1189,7 +1238,7 @@ TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_min_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 303, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 305, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
   LT_OUTPUT(frame.out[0], out, "min", "out");
   tensor_status status = lt_invoke(&frame, "min");
@@ -1200,7 +1249,7 @@ TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(values, "min.dim", "values");
   LT_RESULT(indices, "min.dim", "indices");
   lt_value a[3];
-  lt_frame frame = {.op = 304, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 306, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1214,7 +1263,7 @@ TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
   lt_value a[3];
-  lt_frame frame = {.op = 304, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 306, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1227,7 +1276,7 @@ TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, b
 TENSOR_API tensor_status tensor_max_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "max.other", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 305, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 307, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "max.other", "other");
   tensor_status status = lt_invoke(&frame, "max.other");
@@ -1239,7 +1288,7 @@ TENSOR_API tensor_status tensor_max_other(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_max_other_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 305, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 307, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "max.other", "other");
   LT_OUTPUT(frame.out[0], out, "max.other", "out");
@@ -1250,7 +1299,7 @@ TENSOR_API tensor_status tensor_max_other_out(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_min_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "min.other", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 306, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 308, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "min.other", "other");
   tensor_status status = lt_invoke(&frame, "min.other");
@@ -1262,7 +1311,7 @@ TENSOR_API tensor_status tensor_min_other(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_min_other_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 306, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 308, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "min.other", "other");
   LT_OUTPUT(frame.out[0], out, "min.other", "out");
@@ -1274,7 +1323,7 @@ TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(min, "aminmax", "min");
   LT_RESULT(max, "aminmax", "max");
   lt_value a[3];
-  lt_frame frame = {.op = 307, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 309, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1288,7 +1337,7 @@ TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *min, tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 307, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 309, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1301,7 +1350,7 @@ TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, b
 TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 308, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 310, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1314,7 +1363,7 @@ TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool k
 
 TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 308, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 310, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1326,7 +1375,7 @@ TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bo
 TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmin", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 309, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 311, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmin", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1339,7 +1388,7 @@ TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool k
 
 TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 309, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 311, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmin", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1351,7 +1400,7 @@ TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bo
 TENSOR_API tensor_status tensor_floor(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "floor", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 310, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 312, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor", "self");
   tensor_status status = lt_invoke(&frame, "floor");
   if (status == TENSOR_OK) {
@@ -1362,7 +1411,7 @@ TENSOR_API tensor_status tensor_floor(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_floor_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 310, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 312, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor", "self");
   tensor_status status = lt_invoke(&frame, "floor");
   return status;
@@ -1370,7 +1419,7 @@ TENSOR_API tensor_status tensor_floor_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_floor_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 310, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 312, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor", "self");
   LT_OUTPUT(frame.out[0], out, "floor", "out");
   tensor_status status = lt_invoke(&frame, "floor");
@@ -1380,7 +1429,7 @@ TENSOR_API tensor_status tensor_floor_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ceil", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 311, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 313, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ceil", "self");
   tensor_status status = lt_invoke(&frame, "ceil");
   if (status == TENSOR_OK) {
@@ -1391,7 +1440,7 @@ TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_ceil_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 311, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 313, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ceil", "self");
   tensor_status status = lt_invoke(&frame, "ceil");
   return status;
@@ -1399,7 +1448,7 @@ TENSOR_API tensor_status tensor_ceil_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_ceil_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 311, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 313, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ceil", "self");
   LT_OUTPUT(frame.out[0], out, "ceil", "out");
   tensor_status status = lt_invoke(&frame, "ceil");
@@ -1409,7 +1458,7 @@ TENSOR_API tensor_status tensor_ceil_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "trunc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 312, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 314, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trunc", "self");
   tensor_status status = lt_invoke(&frame, "trunc");
   if (status == TENSOR_OK) {
@@ -1420,7 +1469,7 @@ TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_trunc_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 312, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 314, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trunc", "self");
   tensor_status status = lt_invoke(&frame, "trunc");
   return status;
@@ -1428,7 +1477,7 @@ TENSOR_API tensor_status tensor_trunc_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_trunc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 312, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 314, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trunc", "self");
   LT_OUTPUT(frame.out[0], out, "trunc", "out");
   tensor_status status = lt_invoke(&frame, "trunc");
@@ -1438,7 +1487,7 @@ TENSOR_API tensor_status tensor_trunc_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "fix", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 313, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 315, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fix", "self");
   tensor_status status = lt_invoke(&frame, "fix");
   if (status == TENSOR_OK) {
@@ -1449,7 +1498,7 @@ TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_fix_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 313, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 315, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fix", "self");
   tensor_status status = lt_invoke(&frame, "fix");
   return status;
@@ -1457,7 +1506,7 @@ TENSOR_API tensor_status tensor_fix_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_fix_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 313, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 315, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fix", "self");
   LT_OUTPUT(frame.out[0], out, "fix", "out");
   tensor_status status = lt_invoke(&frame, "fix");
@@ -1467,7 +1516,7 @@ TENSOR_API tensor_status tensor_fix_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
   LT_RESULT(out, "round", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 314, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 316, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "round", "self");
   a[1].i = decimals;
   tensor_status status = lt_invoke(&frame, "round");
@@ -1479,7 +1528,7 @@ TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, te
 
 TENSOR_API tensor_status tensor_round_(tensor_t *self, int64_t decimals) {
   lt_value a[2];
-  lt_frame frame = {.op = 314, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 316, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "round", "self");
   a[1].i = decimals;
   tensor_status status = lt_invoke(&frame, "round");
@@ -1488,7 +1537,7 @@ TENSOR_API tensor_status tensor_round_(tensor_t *self, int64_t decimals) {
 
 TENSOR_API tensor_status tensor_round_out(const tensor_t *self, int64_t decimals, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 314, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 316, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "round", "self");
   a[1].i = decimals;
   LT_OUTPUT(frame.out[0], out, "round", "out");
@@ -1499,7 +1548,7 @@ TENSOR_API tensor_status tensor_round_out(const tensor_t *self, int64_t decimals
 TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "frac", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 315, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 317, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frac", "self");
   tensor_status status = lt_invoke(&frame, "frac");
   if (status == TENSOR_OK) {
@@ -1510,7 +1559,7 @@ TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_frac_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 315, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 317, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frac", "self");
   tensor_status status = lt_invoke(&frame, "frac");
   return status;
@@ -1518,52 +1567,17 @@ TENSOR_API tensor_status tensor_frac_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 315, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 317, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frac", "self");
   LT_OUTPUT(frame.out[0], out, "frac", "out");
   tensor_status status = lt_invoke(&frame, "frac");
   return status;
 }
 
-TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
-  LT_RESULT(out, "clamp", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 316, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
-  LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
-  LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
-  tensor_status status = lt_invoke(&frame, "clamp");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
-  lt_value a[3];
-  lt_frame frame = {.op = 316, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
-  LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
-  LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
-  tensor_status status = lt_invoke(&frame, "clamp");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 316, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
-  LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
-  LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
-  LT_OUTPUT(frame.out[0], out, "clamp", "out");
-  tensor_status status = lt_invoke(&frame, "clamp");
-  return status;
-}
-
 TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp.tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 317, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 318, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -1576,7 +1590,7 @@ TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_
 
 TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 317, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 318, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -1586,7 +1600,7 @@ TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *mi
 
 TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 317, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 318, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -1595,45 +1609,45 @@ TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const ten
   return status;
 }
 
-TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
-  LT_RESULT(out, "clip", "out");
+TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
+  LT_RESULT(out, "clamp", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 318, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
-  LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
-  LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
-  tensor_status status = lt_invoke(&frame, "clip");
+  lt_frame frame = {.op = 319, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
+  LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
+  LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
+  tensor_status status = lt_invoke(&frame, "clamp");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
+TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
   lt_value a[3];
-  lt_frame frame = {.op = 318, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
-  LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
-  LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
-  tensor_status status = lt_invoke(&frame, "clip");
+  lt_frame frame = {.op = 319, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
+  LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
+  LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
+  tensor_status status = lt_invoke(&frame, "clamp");
   return status;
 }
 
-TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
+TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 318, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
-  LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
-  LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
-  LT_OUTPUT(frame.out[0], out, "clip", "out");
-  tensor_status status = lt_invoke(&frame, "clip");
+  lt_frame frame = {.op = 319, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
+  LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
+  LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
+  LT_OUTPUT(frame.out[0], out, "clamp", "out");
+  tensor_status status = lt_invoke(&frame, "clamp");
   return status;
 }
 
 TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clip.tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 319, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 320, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
@@ -1646,7 +1660,7 @@ TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 319, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 320, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
@@ -1656,7 +1670,7 @@ TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min
 
 TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 319, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 320, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
@@ -1665,10 +1679,45 @@ TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tens
   return status;
 }
 
+TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
+  LT_RESULT(out, "clip", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 321, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
+  LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
+  LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
+  tensor_status status = lt_invoke(&frame, "clip");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
+  lt_value a[3];
+  lt_frame frame = {.op = 321, .mode = LT_INPLACE, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
+  LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
+  LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
+  tensor_status status = lt_invoke(&frame, "clip");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 321, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
+  LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
+  LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
+  LT_OUTPUT(frame.out[0], out, "clip", "out");
+  tensor_status status = lt_invoke(&frame, "clip");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *min, tensor_t **out) {
   LT_RESULT(out, "clamp_min", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 320, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 322, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_REQUIRED(a[1], min, LT_TENSOR, "clamp_min", "min");
   tensor_status status = lt_invoke(&frame, "clamp_min");
@@ -1681,7 +1730,7 @@ TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_clamp_min_scalar(const tensor_t *self, tensor_scalar min, tensor_t **out) {
   LT_RESULT(out, "clamp_min", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 320, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 322, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_SCALAR(min, LT_MUST, "clamp_min", "min"); a[1].scalar = min;
   frame.number = 2;
@@ -1694,7 +1743,7 @@ TENSOR_API tensor_status tensor_clamp_min_scalar(const tensor_t *self, tensor_sc
 
 TENSOR_API tensor_status tensor_clamp_min_(tensor_t *self, const tensor_t *min) {
   lt_value a[2];
-  lt_frame frame = {.op = 320, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 322, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_REQUIRED(a[1], min, LT_TENSOR, "clamp_min", "min");
   tensor_status status = lt_invoke(&frame, "clamp_min");
@@ -1703,7 +1752,7 @@ TENSOR_API tensor_status tensor_clamp_min_(tensor_t *self, const tensor_t *min) 
 
 TENSOR_API tensor_status tensor_clamp_min_scalar_(tensor_t *self, tensor_scalar min) {
   lt_value a[2];
-  lt_frame frame = {.op = 320, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 322, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_SCALAR(min, LT_MUST, "clamp_min", "min"); a[1].scalar = min;
   frame.number = 2;
@@ -1713,7 +1762,7 @@ TENSOR_API tensor_status tensor_clamp_min_scalar_(tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_clamp_min_out(const tensor_t *self, const tensor_t *min, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 320, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 322, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_REQUIRED(a[1], min, LT_TENSOR, "clamp_min", "min");
   LT_OUTPUT(frame.out[0], out, "clamp_min", "out");
@@ -1723,7 +1772,7 @@ TENSOR_API tensor_status tensor_clamp_min_out(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_clamp_min_scalar_out(const tensor_t *self, tensor_scalar min, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 320, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 322, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_SCALAR(min, LT_MUST, "clamp_min", "min"); a[1].scalar = min;
   frame.number = 2;
@@ -1735,7 +1784,7 @@ TENSOR_API tensor_status tensor_clamp_min_scalar_out(const tensor_t *self, tenso
 TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp_max", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 321, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 323, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_REQUIRED(a[1], max, LT_TENSOR, "clamp_max", "max");
   tensor_status status = lt_invoke(&frame, "clamp_max");
@@ -1748,7 +1797,7 @@ TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_clamp_max_scalar(const tensor_t *self, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clamp_max", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 321, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 323, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_SCALAR(max, LT_MUST, "clamp_max", "max"); a[1].scalar = max;
   frame.number = 2;
@@ -1761,7 +1810,7 @@ TENSOR_API tensor_status tensor_clamp_max_scalar(const tensor_t *self, tensor_sc
 
 TENSOR_API tensor_status tensor_clamp_max_(tensor_t *self, const tensor_t *max) {
   lt_value a[2];
-  lt_frame frame = {.op = 321, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 323, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_REQUIRED(a[1], max, LT_TENSOR, "clamp_max", "max");
   tensor_status status = lt_invoke(&frame, "clamp_max");
@@ -1770,7 +1819,7 @@ TENSOR_API tensor_status tensor_clamp_max_(tensor_t *self, const tensor_t *max) 
 
 TENSOR_API tensor_status tensor_clamp_max_scalar_(tensor_t *self, tensor_scalar max) {
   lt_value a[2];
-  lt_frame frame = {.op = 321, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 323, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_SCALAR(max, LT_MUST, "clamp_max", "max"); a[1].scalar = max;
   frame.number = 2;
@@ -1780,7 +1829,7 @@ TENSOR_API tensor_status tensor_clamp_max_scalar_(tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_clamp_max_out(const tensor_t *self, const tensor_t *max, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 321, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 323, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_REQUIRED(a[1], max, LT_TENSOR, "clamp_max", "max");
   LT_OUTPUT(frame.out[0], out, "clamp_max", "out");
@@ -1790,7 +1839,7 @@ TENSOR_API tensor_status tensor_clamp_max_out(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_clamp_max_scalar_out(const tensor_t *self, tensor_scalar max, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 321, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 323, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_SCALAR(max, LT_MUST, "clamp_max", "max"); a[1].scalar = max;
   frame.number = 2;
@@ -1802,7 +1851,7 @@ TENSOR_API tensor_status tensor_clamp_max_scalar_out(const tensor_t *self, tenso
 TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "maximum", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 322, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 324, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "maximum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "maximum", "other");
   tensor_status status = lt_invoke(&frame, "maximum");
@@ -1814,7 +1863,7 @@ TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_maximum_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 322, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 324, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "maximum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "maximum", "other");
   LT_OUTPUT(frame.out[0], out, "maximum", "out");
@@ -1825,7 +1874,7 @@ TENSOR_API tensor_status tensor_maximum_out(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_minimum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "minimum", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 323, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 325, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "minimum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "minimum", "other");
   tensor_status status = lt_invoke(&frame, "minimum");
@@ -1837,7 +1886,7 @@ TENSOR_API tensor_status tensor_minimum(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 323, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 325, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "minimum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "minimum", "other");
   LT_OUTPUT(frame.out[0], out, "minimum", "out");
@@ -1848,7 +1897,7 @@ TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_fmax(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmax", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 324, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 326, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmax", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmax", "other");
   tensor_status status = lt_invoke(&frame, "fmax");
@@ -1860,7 +1909,7 @@ TENSOR_API tensor_status tensor_fmax(const tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 324, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 326, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmax", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmax", "other");
   LT_OUTPUT(frame.out[0], out, "fmax", "out");
@@ -1871,7 +1920,7 @@ TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmin", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 325, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 327, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmin", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmin", "other");
   tensor_status status = lt_invoke(&frame, "fmin");
@@ -1883,7 +1932,7 @@ TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 325, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 327, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmin", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmin", "other");
   LT_OUTPUT(frame.out[0], out, "fmin", "out");
@@ -1894,7 +1943,7 @@ TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "relu", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 326, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 328, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "relu", "self");
   tensor_status status = lt_invoke(&frame, "relu");
   if (status == TENSOR_OK) {
@@ -1905,7 +1954,7 @@ TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_relu_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 326, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 328, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "relu", "self");
   tensor_status status = lt_invoke(&frame, "relu");
   return status;
@@ -1914,7 +1963,7 @@ TENSOR_API tensor_status tensor_relu_(tensor_t *self) {
 TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "where", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 327, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 329, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
   LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
   LT_REQUIRED(a[2], other, LT_TENSOR, "where", "other");
@@ -1928,7 +1977,7 @@ TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t 
 TENSOR_API tensor_status tensor_where_scalar(const tensor_t *condition, const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "where", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 327, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 329, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
   LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
   LT_SCALAR(other, LT_MUST, "where", "other"); a[2].scalar = other;
@@ -1942,7 +1991,7 @@ TENSOR_API tensor_status tensor_where_scalar(const tensor_t *condition, const te
 
 TENSOR_API tensor_status tensor_where_out(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 327, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 329, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
   LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
   LT_REQUIRED(a[2], other, LT_TENSOR, "where", "other");
@@ -1953,7 +2002,7 @@ TENSOR_API tensor_status tensor_where_out(const tensor_t *condition, const tenso
 
 TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 327, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 329, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
   LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
   LT_SCALAR(other, LT_MUST, "where", "other"); a[2].scalar = other;
@@ -1966,7 +2015,7 @@ TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, cons
 TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "cumsum", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 328, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 330, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
   a[1].i = dim;
   LT_ENUM(dtype, -1, 13, "cumsum", "dtype"); a[2].i = dtype;
@@ -1979,7 +2028,7 @@ TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor
 
 TENSOR_API tensor_status tensor_cumsum_(tensor_t *self, int64_t dim, tensor_dtype dtype) {
   lt_value a[3];
-  lt_frame frame = {.op = 328, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 330, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
   a[1].i = dim;
   LT_ENUM(dtype, -1, 13, "cumsum", "dtype"); a[2].i = dtype;
@@ -1989,7 +2038,7 @@ TENSOR_API tensor_status tensor_cumsum_(tensor_t *self, int64_t dim, tensor_dtyp
 
 TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 328, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 330, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
   a[1].i = dim;
   LT_ENUM(dtype, -1, 13, "cumsum", "dtype"); a[2].i = dtype;
@@ -2001,7 +2050,7 @@ TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, te
 TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "cumprod", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 329, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 331, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
   a[1].i = dim;
   LT_ENUM(dtype, -1, 13, "cumprod", "dtype"); a[2].i = dtype;
@@ -2014,7 +2063,7 @@ TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tenso
 
 TENSOR_API tensor_status tensor_cumprod_(tensor_t *self, int64_t dim, tensor_dtype dtype) {
   lt_value a[3];
-  lt_frame frame = {.op = 329, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 331, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
   a[1].i = dim;
   LT_ENUM(dtype, -1, 13, "cumprod", "dtype"); a[2].i = dtype;
@@ -2024,7 +2073,7 @@ TENSOR_API tensor_status tensor_cumprod_(tensor_t *self, int64_t dim, tensor_dty
 
 TENSOR_API tensor_status tensor_cumprod_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 329, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 331, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
   a[1].i = dim;
   LT_ENUM(dtype, -1, 13, "cumprod", "dtype"); a[2].i = dtype;
@@ -2037,7 +2086,7 @@ TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor
   LT_RESULT(values, "cummax", "values");
   LT_RESULT(indices, "cummax", "indices");
   lt_value a[2];
-  lt_frame frame = {.op = 330, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 332, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cummax", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "cummax");
@@ -2050,7 +2099,7 @@ TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor
 
 TENSOR_API tensor_status tensor_cummax_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices) {
   lt_value a[2];
-  lt_frame frame = {.op = 330, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 332, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cummax", "self");
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], values, "cummax", "values");
@@ -2063,7 +2112,7 @@ TENSOR_API tensor_status tensor_cummin(const tensor_t *self, int64_t dim, tensor
   LT_RESULT(values, "cummin", "values");
   LT_RESULT(indices, "cummin", "indices");
   lt_value a[2];
-  lt_frame frame = {.op = 331, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 333, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cummin", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "cummin");
@@ -2076,7 +2125,7 @@ TENSOR_API tensor_status tensor_cummin(const tensor_t *self, int64_t dim, tensor
 
 TENSOR_API tensor_status tensor_cummin_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices) {
   lt_value a[2];
-  lt_frame frame = {.op = 331, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 333, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cummin", "self");
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], values, "cummin", "values");
@@ -2088,7 +2137,7 @@ TENSOR_API tensor_status tensor_cummin_out(const tensor_t *self, int64_t dim, te
 TENSOR_API tensor_status tensor_logcumsumexp(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "logcumsumexp", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 332, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 334, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logcumsumexp", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "logcumsumexp");
@@ -2100,7 +2149,7 @@ TENSOR_API tensor_status tensor_logcumsumexp(const tensor_t *self, int64_t dim, 
 
 TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t dim, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 332, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 334, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logcumsumexp", "self");
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], out, "logcumsumexp", "out");
@@ -2111,7 +2160,7 @@ TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t d
 TENSOR_API tensor_status tensor_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "logsumexp", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 333, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 335, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logsumexp", "self");
   LT_SPAN(dim, dim_len, "logsumexp", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2124,7 +2173,7 @@ TENSOR_API tensor_status tensor_logsumexp(const tensor_t *self, const int64_t *d
 
 TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 333, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 335, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logsumexp", "self");
   LT_SPAN(dim, dim_len, "logsumexp", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2136,7 +2185,7 @@ TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_
 TENSOR_API tensor_status tensor_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "softmax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 334, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 336, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "softmax", "self");
   a[1].i = dim;
   LT_ENUM(dtype, -1, 13, "softmax", "dtype"); a[2].i = dtype;
@@ -2149,7 +2198,7 @@ TENSOR_API tensor_status tensor_softmax(const tensor_t *self, int64_t dim, tenso
 
 TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 334, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 336, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "softmax", "self");
   a[1].i = dim;
   LT_ENUM(dtype, -1, 13, "softmax", "dtype"); a[2].i = dtype;
@@ -2161,7 +2210,7 @@ TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, t
 TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "log_softmax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 335, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 337, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log_softmax", "self");
   a[1].i = dim;
   LT_ENUM(dtype, -1, 13, "log_softmax", "dtype"); a[2].i = dtype;
@@ -2174,7 +2223,7 @@ TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, t
 
 TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 335, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 337, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log_softmax", "self");
   a[1].i = dim;
   LT_ENUM(dtype, -1, 13, "log_softmax", "dtype"); a[2].i = dtype;
@@ -2187,7 +2236,7 @@ TENSOR_API tensor_status tensor_sort(const tensor_t *self, int64_t dim, bool des
   LT_RESULT(values, "sort", "values");
   LT_RESULT(indices, "sort", "indices");
   lt_value a[3];
-  lt_frame frame = {.op = 336, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 338, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sort", "self");
   a[1].i = dim;
   a[2].i = descending;
@@ -2201,7 +2250,7 @@ TENSOR_API tensor_status tensor_sort(const tensor_t *self, int64_t dim, bool des
 
 TENSOR_API tensor_status tensor_sort_out(const tensor_t *self, int64_t dim, bool descending, tensor_t *values, tensor_t *indices) {
   lt_value a[3];
-  lt_frame frame = {.op = 336, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 338, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sort", "self");
   a[1].i = dim;
   a[2].i = descending;
@@ -2215,7 +2264,7 @@ TENSOR_API tensor_status tensor_sort_stable(const tensor_t *self, int32_t stable
   LT_RESULT(values, "sort.stable", "values");
   LT_RESULT(indices, "sort.stable", "indices");
   lt_value a[4];
-  lt_frame frame = {.op = 337, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 339, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sort.stable", "self");
   a[1].i = stable;
   a[2].i = dim;
@@ -2230,7 +2279,7 @@ TENSOR_API tensor_status tensor_sort_stable(const tensor_t *self, int32_t stable
 
 TENSOR_API tensor_status tensor_sort_stable_out(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t *values, tensor_t *indices) {
   lt_value a[4];
-  lt_frame frame = {.op = 337, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 339, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sort.stable", "self");
   a[1].i = stable;
   a[2].i = dim;
@@ -2244,7 +2293,7 @@ TENSOR_API tensor_status tensor_sort_stable_out(const tensor_t *self, int32_t st
 TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool descending, tensor_t **out) {
   LT_RESULT(out, "argsort", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 338, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 340, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argsort", "self");
   a[1].i = dim;
   a[2].i = descending;
@@ -2258,7 +2307,7 @@ TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool 
 TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable, int64_t dim, bool descending, tensor_t **out) {
   LT_RESULT(out, "argsort.stable", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 339, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 341, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argsort.stable", "self");
   a[1].i = stable;
   a[2].i = dim;
@@ -2273,7 +2322,7 @@ TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable
 TENSOR_API tensor_status tensor_msort(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "msort", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 340, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 342, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "msort", "self");
   tensor_status status = lt_invoke(&frame, "msort");
   if (status == TENSOR_OK) {
@@ -2284,7 +2333,7 @@ TENSOR_API tensor_status tensor_msort(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_msort_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 340, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 342, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "msort", "self");
   LT_OUTPUT(frame.out[0], out, "msort", "out");
   tensor_status status = lt_invoke(&frame, "msort");
@@ -2295,7 +2344,7 @@ TENSOR_API tensor_status tensor_topk(const tensor_t *self, int64_t k, int64_t di
   LT_RESULT(values, "topk", "values");
   LT_RESULT(indices, "topk", "indices");
   lt_value a[5];
-  lt_frame frame = {.op = 341, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 343, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "topk", "self");
   a[1].i = k;
   a[2].i = dim;
@@ -2311,7 +2360,7 @@ TENSOR_API tensor_status tensor_topk(const tensor_t *self, int64_t k, int64_t di
 
 TENSOR_API tensor_status tensor_topk_out(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t *values, tensor_t *indices) {
   lt_value a[5];
-  lt_frame frame = {.op = 341, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 343, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "topk", "self");
   a[1].i = k;
   a[2].i = dim;
@@ -2326,7 +2375,7 @@ TENSOR_API tensor_status tensor_topk_out(const tensor_t *self, int64_t k, int64_
 TENSOR_API tensor_status tensor_median(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "median", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 342, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 344, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "median", "self");
   tensor_status status = lt_invoke(&frame, "median");
   if (status == TENSOR_OK) {
@@ -2339,7 +2388,7 @@ TENSOR_API tensor_status tensor_median_dim(const tensor_t *self, int64_t dim, bo
   LT_RESULT(values, "median.dim", "values");
   LT_RESULT(indices, "median.dim", "indices");
   lt_value a[3];
-  lt_frame frame = {.op = 343, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 345, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "median.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2353,7 +2402,7 @@ TENSOR_API tensor_status tensor_median_dim(const tensor_t *self, int64_t dim, bo
 
 TENSOR_API tensor_status tensor_median_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
   lt_value a[3];
-  lt_frame frame = {.op = 343, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 345, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "median.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2366,7 +2415,7 @@ TENSOR_API tensor_status tensor_median_dim_out(const tensor_t *self, int64_t dim
 TENSOR_API tensor_status tensor_nanmedian(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "nanmedian", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 344, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 346, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmedian", "self");
   tensor_status status = lt_invoke(&frame, "nanmedian");
   if (status == TENSOR_OK) {
@@ -2379,7 +2428,7 @@ TENSOR_API tensor_status tensor_nanmedian_dim(const tensor_t *self, int64_t dim,
   LT_RESULT(values, "nanmedian.dim", "values");
   LT_RESULT(indices, "nanmedian.dim", "indices");
   lt_value a[3];
-  lt_frame frame = {.op = 345, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 347, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmedian.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2393,7 +2442,7 @@ TENSOR_API tensor_status tensor_nanmedian_dim(const tensor_t *self, int64_t dim,
 
 TENSOR_API tensor_status tensor_nanmedian_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
   lt_value a[3];
-  lt_frame frame = {.op = 345, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 347, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmedian.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2407,7 +2456,7 @@ TENSOR_API tensor_status tensor_kthvalue(const tensor_t *self, int64_t k, int64_
   LT_RESULT(values, "kthvalue", "values");
   LT_RESULT(indices, "kthvalue", "indices");
   lt_value a[4];
-  lt_frame frame = {.op = 346, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 348, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "kthvalue", "self");
   a[1].i = k;
   a[2].i = dim;
@@ -2422,7 +2471,7 @@ TENSOR_API tensor_status tensor_kthvalue(const tensor_t *self, int64_t k, int64_
 
 TENSOR_API tensor_status tensor_kthvalue_out(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
   lt_value a[4];
-  lt_frame frame = {.op = 346, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 348, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "kthvalue", "self");
   a[1].i = k;
   a[2].i = dim;
@@ -2437,7 +2486,7 @@ TENSOR_API tensor_status tensor_mode(const tensor_t *self, int64_t dim, bool kee
   LT_RESULT(values, "mode", "values");
   LT_RESULT(indices, "mode", "indices");
   lt_value a[3];
-  lt_frame frame = {.op = 347, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 349, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mode", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2451,7 +2500,7 @@ TENSOR_API tensor_status tensor_mode(const tensor_t *self, int64_t dim, bool kee
 
 TENSOR_API tensor_status tensor_mode_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
   lt_value a[3];
-  lt_frame frame = {.op = 347, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 349, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mode", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2464,7 +2513,7 @@ TENSOR_API tensor_status tensor_mode_out(const tensor_t *self, int64_t dim, bool
 TENSOR_API tensor_status tensor_searchsorted(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out) {
   LT_RESULT(out, "searchsorted", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 348, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], sorted_sequence, LT_TENSOR, "searchsorted", "sorted_sequence");
   LT_REQUIRED(a[1], self, LT_TENSOR, "searchsorted", "self");
   a[2].i = out_int32;
@@ -2481,7 +2530,7 @@ TENSOR_API tensor_status tensor_searchsorted(const tensor_t *sorted_sequence, co
 TENSOR_API tensor_status tensor_searchsorted_scalar(const tensor_t *sorted_sequence, tensor_scalar self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out) {
   LT_RESULT(out, "searchsorted", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 348, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], sorted_sequence, LT_TENSOR, "searchsorted", "sorted_sequence");
   LT_SCALAR(self, LT_MUST, "searchsorted", "self"); a[1].scalar = self;
   frame.number = 2;
@@ -2498,7 +2547,7 @@ TENSOR_API tensor_status tensor_searchsorted_scalar(const tensor_t *sorted_seque
 
 TENSOR_API tensor_status tensor_searchsorted_out(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 348, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], sorted_sequence, LT_TENSOR, "searchsorted", "sorted_sequence");
   LT_REQUIRED(a[1], self, LT_TENSOR, "searchsorted", "self");
   a[2].i = out_int32;
@@ -2512,7 +2561,7 @@ TENSOR_API tensor_status tensor_searchsorted_out(const tensor_t *sorted_sequence
 
 TENSOR_API tensor_status tensor_searchsorted_scalar_out(const tensor_t *sorted_sequence, tensor_scalar self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 348, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], sorted_sequence, LT_TENSOR, "searchsorted", "sorted_sequence");
   LT_SCALAR(self, LT_MUST, "searchsorted", "self"); a[1].scalar = self;
   frame.number = 2;
@@ -2528,7 +2577,7 @@ TENSOR_API tensor_status tensor_searchsorted_scalar_out(const tensor_t *sorted_s
 TENSOR_API tensor_status tensor_bucketize(const tensor_t *self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t **out) {
   LT_RESULT(out, "bucketize", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 349, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bucketize", "self");
   LT_REQUIRED(a[1], boundaries, LT_TENSOR, "bucketize", "boundaries");
   a[2].i = out_int32;
@@ -2543,7 +2592,7 @@ TENSOR_API tensor_status tensor_bucketize(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_bucketize_scalar(tensor_scalar self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t **out) {
   LT_RESULT(out, "bucketize", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 349, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(self, LT_MUST, "bucketize", "self"); a[0].scalar = self;
   frame.number = 1;
   LT_REQUIRED(a[1], boundaries, LT_TENSOR, "bucketize", "boundaries");
@@ -2558,7 +2607,7 @@ TENSOR_API tensor_status tensor_bucketize_scalar(tensor_scalar self, const tenso
 
 TENSOR_API tensor_status tensor_bucketize_out(const tensor_t *self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 349, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bucketize", "self");
   LT_REQUIRED(a[1], boundaries, LT_TENSOR, "bucketize", "boundaries");
   a[2].i = out_int32;
@@ -2570,7 +2619,7 @@ TENSOR_API tensor_status tensor_bucketize_out(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_bucketize_scalar_out(tensor_scalar self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 349, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_OUT, .args = a};
   LT_SCALAR(self, LT_MUST, "bucketize", "self"); a[0].scalar = self;
   frame.number = 1;
   LT_REQUIRED(a[1], boundaries, LT_TENSOR, "bucketize", "boundaries");
@@ -2584,7 +2633,7 @@ TENSOR_API tensor_status tensor_bucketize_scalar_out(tensor_scalar self, const t
 TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   tensor_status status = lt_invoke(&frame, "erf");
   if (status == TENSOR_OK) {
@@ -2595,7 +2644,7 @@ TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erf_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 350, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 352, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   tensor_status status = lt_invoke(&frame, "erf");
   return status;
@@ -2603,7 +2652,7 @@ TENSOR_API tensor_status tensor_erf_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 350, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 352, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   LT_OUTPUT(frame.out[0], out, "erf", "out");
   tensor_status status = lt_invoke(&frame, "erf");
@@ -2613,7 +2662,7 @@ TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   tensor_status status = lt_invoke(&frame, "erfc");
   if (status == TENSOR_OK) {
@@ -2624,7 +2673,7 @@ TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erfc_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 351, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   tensor_status status = lt_invoke(&frame, "erfc");
   return status;
@@ -2632,7 +2681,7 @@ TENSOR_API tensor_status tensor_erfc_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 351, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   LT_OUTPUT(frame.out[0], out, "erfc", "out");
   tensor_status status = lt_invoke(&frame, "erfc");
@@ -2642,7 +2691,7 @@ TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfinv", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   tensor_status status = lt_invoke(&frame, "erfinv");
   if (status == TENSOR_OK) {
@@ -2653,7 +2702,7 @@ TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erfinv_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 352, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   tensor_status status = lt_invoke(&frame, "erfinv");
   return status;
@@ -2661,7 +2710,7 @@ TENSOR_API tensor_status tensor_erfinv_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 352, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   LT_OUTPUT(frame.out[0], out, "erfinv", "out");
   tensor_status status = lt_invoke(&frame, "erfinv");
@@ -2671,7 +2720,7 @@ TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "lgamma", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 355, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   tensor_status status = lt_invoke(&frame, "lgamma");
   if (status == TENSOR_OK) {
@@ -2682,7 +2731,7 @@ TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_lgamma_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 353, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 355, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   tensor_status status = lt_invoke(&frame, "lgamma");
   return status;
@@ -2690,7 +2739,7 @@ TENSOR_API tensor_status tensor_lgamma_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 353, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 355, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   LT_OUTPUT(frame.out[0], out, "lgamma", "out");
   tensor_status status = lt_invoke(&frame, "lgamma");
@@ -2700,7 +2749,7 @@ TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "digamma", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 356, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   tensor_status status = lt_invoke(&frame, "digamma");
   if (status == TENSOR_OK) {
@@ -2711,7 +2760,7 @@ TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_digamma_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 354, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 356, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   tensor_status status = lt_invoke(&frame, "digamma");
   return status;
@@ -2719,7 +2768,7 @@ TENSOR_API tensor_status tensor_digamma_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 354, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 356, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   LT_OUTPUT(frame.out[0], out, "digamma", "out");
   tensor_status status = lt_invoke(&frame, "digamma");
@@ -2729,7 +2778,7 @@ TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "i0", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 355, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 357, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   tensor_status status = lt_invoke(&frame, "i0");
   if (status == TENSOR_OK) {
@@ -2740,7 +2789,7 @@ TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_i0_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 355, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 357, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   tensor_status status = lt_invoke(&frame, "i0");
   return status;
@@ -2748,7 +2797,7 @@ TENSOR_API tensor_status tensor_i0_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 355, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 357, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   LT_OUTPUT(frame.out[0], out, "i0", "out");
   tensor_status status = lt_invoke(&frame, "i0");
@@ -2758,7 +2807,7 @@ TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 356, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 358, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
   tensor_status status = lt_invoke(&frame, "sinc");
   if (status == TENSOR_OK) {
@@ -2769,7 +2818,7 @@ TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sinc_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 356, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 358, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
   tensor_status status = lt_invoke(&frame, "sinc");
   return status;
@@ -2777,7 +2826,7 @@ TENSOR_API tensor_status tensor_sinc_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 356, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 358, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
   LT_OUTPUT(frame.out[0], out, "sinc", "out");
   tensor_status status = lt_invoke(&frame, "sinc");
@@ -2787,7 +2836,7 @@ TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, tensor_t **out) {
   LT_RESULT(out, "logit", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 357, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 359, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
   a[1].pointer = (void *)eps;
   tensor_status status = lt_invoke(&frame, "logit");
@@ -2799,7 +2848,7 @@ TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, t
 
 TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps) {
   lt_value a[2];
-  lt_frame frame = {.op = 357, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 359, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
   a[1].pointer = (void *)eps;
   tensor_status status = lt_invoke(&frame, "logit");
@@ -2808,66 +2857,11 @@ TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps) {
 
 TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *eps, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 357, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 359, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
   a[1].pointer = (void *)eps;
   LT_OUTPUT(frame.out[0], out, "logit", "out");
   tensor_status status = lt_invoke(&frame, "logit");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "polygamma", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 358, .mode = LT_FUNCTION, .args = a};
-  a[0].i = n;
-  LT_REQUIRED(a[1], self, LT_TENSOR, "polygamma", "self");
-  tensor_status status = lt_invoke(&frame, "polygamma");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 358, .mode = LT_OUT, .args = a};
-  a[0].i = n;
-  LT_REQUIRED(a[1], self, LT_TENSOR, "polygamma", "self");
-  LT_OUTPUT(frame.out[0], out, "polygamma", "out");
-  tensor_status status = lt_invoke(&frame, "polygamma");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor_t **out) {
-  LT_RESULT(out, "mvlgamma", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 359, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
-  a[1].i = p;
-  tensor_status status = lt_invoke(&frame, "mvlgamma");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p) {
-  lt_value a[2];
-  lt_frame frame = {.op = 359, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
-  a[1].i = p;
-  tensor_status status = lt_invoke(&frame, "mvlgamma");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 359, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
-  a[1].i = p;
-  LT_OUTPUT(frame.out[0], out, "mvlgamma", "out");
-  tensor_status status = lt_invoke(&frame, "mvlgamma");
   return status;
 }
 

@@ -168,6 +168,9 @@ typedef struct tensor_index {
   int64_t start, stop, step;
 } tensor_index;
 
+// Releases memory that tensors shared with its owner.
+typedef void (*tensor_deleter)(void *context);
+
 // ------------------------------------------------------------------------------------------------- errors and handles
 
 // The library's version as TENSOR_VERSION encodes it.
@@ -352,6 +355,10 @@ TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len,
 TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
+// Makes a tensor of random integers from [0, high). `dtype` is int64 unless given.
+TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
 // Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given.
 TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
@@ -364,6 +371,9 @@ TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generato
 
 // randint with the shape, dtype and device of `self`.
 TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
+
+// Random integers from [0, high) with the shape, dtype and device of `self`.
+TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
 // Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
 TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out);
@@ -1174,27 +1184,27 @@ TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_frac_(tensor_t *self);
 TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out);
 
+// `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+// give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out);
+TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max);
+TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out);
+
 // Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
 // give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out);
 TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor_scalar max);
 TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out);
 
-// As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-// give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out);
-TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max);
-TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out);
+// Another name of `clamp`.
+TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out);
+TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max);
+TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out);
 
 // Another name of `clamp`.
 TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out);
 TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_scalar max);
 TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out);
-
-// Another name of `clamp`.
-TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out);
-TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max);
-TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out);
 
 // Limits every element to at least `min`: `clamp` with one bound.
 TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *min, tensor_t **out);
@@ -2127,10 +2137,10 @@ TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tens
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out);
 
 // Makes a tensor that shares `nbytes` bytes at `data` with their owner. `stride` is row-major unless given; every element
-// must lie inside the bytes. `deleter`, a C function void (*)(void *) or NULL, is called once with `context` when the last
+// must lie inside the bytes. `deleter`, which may be NULL, is called once with `context` when the last
 // tensor over the bytes is freed, from whichever thread that happens on; on an error it is not called. Tensors over
 // `read_only` bytes refuse to be written.
-TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, void *deleter, void *context, bool read_only, tensor_t **out);
+TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only, tensor_t **out);
 
 // The address of the first element, NULL for empty and meta tensors. Borrowed: valid until the storage is freed or resized.
 TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out);
@@ -2153,6 +2163,10 @@ TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, v
 // Changes the storage's size, keeping the bytes that fit. Tensors that view it keep their shapes, and must not be used
 // where they reach beyond a shrunk storage. Storages that another library owns cannot be resized.
 TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t nbytes);
+
+// Makes the storage keep its bytes where they are until it is freed; resizing it is an error from then on. For arrays of other
+// libraries that share the memory.
+TENSOR_API tensor_status tensor_storage_fix_(tensor_storage_t *self);
 
 // Where the storage's bytes live.
 TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self, tensor_device *out);

@@ -1610,14 +1610,7 @@ export class Tensor extends Handle {
    */
   frac_(): this;
   /**
-   * Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-   * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-   */
-  clamp(options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
-  clamp(min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
-  clamp(min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
-  /**
-   * As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+   * `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
    * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
    */
   clamp(options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Tensor;
@@ -1627,22 +1620,23 @@ export class Tensor extends Handle {
    * Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
    * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
    */
-  clamp_(options?: { min?: Scalar | null; max?: Scalar | null }): this;
-  clamp_(min: Scalar | null, options?: { max?: Scalar | null }): this;
-  clamp_(min: Scalar | null, max: Scalar | null): this;
+  clamp(options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
+  clamp(min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
+  clamp(min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
   /**
-   * As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+   * `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
    * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
    */
   clamp_(options?: { min?: Tensor | null; max?: Tensor | null }): this;
   clamp_(min: Tensor | null, options?: { max?: Tensor | null }): this;
   clamp_(min: Tensor | null, max: Tensor | null): this;
   /**
-   * Another name of `clamp`.
+   * Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+   * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
    */
-  clip(options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
-  clip(min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
-  clip(min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
+  clamp_(options?: { min?: Scalar | null; max?: Scalar | null }): this;
+  clamp_(min: Scalar | null, options?: { max?: Scalar | null }): this;
+  clamp_(min: Scalar | null, max: Scalar | null): this;
   /**
    * Another name of `clamp`.
    */
@@ -1652,15 +1646,21 @@ export class Tensor extends Handle {
   /**
    * Another name of `clamp`.
    */
-  clip_(options?: { min?: Scalar | null; max?: Scalar | null }): this;
-  clip_(min: Scalar | null, options?: { max?: Scalar | null }): this;
-  clip_(min: Scalar | null, max: Scalar | null): this;
+  clip(options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
+  clip(min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
+  clip(min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
   /**
    * Another name of `clamp`.
    */
   clip_(options?: { min?: Tensor | null; max?: Tensor | null }): this;
   clip_(min: Tensor | null, options?: { max?: Tensor | null }): this;
   clip_(min: Tensor | null, max: Tensor | null): this;
+  /**
+   * Another name of `clamp`.
+   */
+  clip_(options?: { min?: Scalar | null; max?: Scalar | null }): this;
+  clip_(min: Scalar | null, options?: { max?: Scalar | null }): this;
+  clip_(min: Scalar | null, max: Scalar | null): this;
   /**
    * Limits every element to at least `min`: `clamp` with one bound.
    */
@@ -2276,6 +2276,11 @@ export class Storage extends Handle {
    * where they reach beyond a shrunk storage. Storages that another library owns cannot be resized.
    */
   resize_(nbytes: Int): this;
+  /**
+   * Makes the storage keep its bytes where they are until it is freed; resizing it is an error from then on. For arrays of other
+   * libraries that share the memory.
+   */
+  fix_(): this;
   /**
    * Where the storage's bytes live.
    */
@@ -3985,9 +3990,17 @@ export function randnAsync(size: Ints, options?: { generator?: Generator | null;
  */
 export function randint(low: Int, options: { high: Int; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 export function randint(low: Int, high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+/**
+ * Makes a tensor of random integers from [0, high). `dtype` is int64 unless given.
+ */
+export function randint(high: Int, options: { size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function randint(high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** randint, off the event loop. */
 export function randintAsync(low: Int, options: { high: Int; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
 export function randintAsync(low: Int, high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/** randint, off the event loop. */
+export function randintAsync(high: Int, options: { size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+export function randintAsync(high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
 /**
  * Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given.
  */
@@ -4011,9 +4024,17 @@ export function randnLikeAsync(input: Tensor, options?: { generator?: Generator 
  */
 export function randintLike(input: Tensor, options: { low: Int; high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
 export function randintLike(input: Tensor, low: Int, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
+/**
+ * Random integers from [0, high) with the shape, dtype and device of `self`.
+ */
+export function randintLike(input: Tensor, options: { high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
+export function randintLike(input: Tensor, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
 /** randintLike, off the event loop. */
 export function randintLikeAsync(input: Tensor, options: { low: Int; high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
 export function randintLikeAsync(input: Tensor, low: Int, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+/** randintLike, off the event loop. */
+export function randintLikeAsync(input: Tensor, options: { high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
+export function randintLikeAsync(input: Tensor, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
 /**
  * Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
  */
@@ -4436,47 +4457,47 @@ export function frac(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** frac, off the event loop. */
 export function fracAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
+ * `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+ * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+ */
+export function clamp(input: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Tensor;
+export function clamp(input: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Tensor;
+export function clamp(input: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Tensor;
+/**
  * Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
  * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
  */
 export function clamp(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
 export function clamp(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
 export function clamp(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
-/**
- * As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
- * give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
- */
-export function clamp(input: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Tensor;
-export function clamp(input: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Tensor;
-export function clamp(input: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Tensor;
-/** clamp, off the event loop. */
-export function clampAsync(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
-export function clampAsync(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
-export function clampAsync(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Promise<Tensor>;
 /** clamp, off the event loop. */
 export function clampAsync(input: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
 export function clampAsync(input: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
 export function clampAsync(input: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `clamp`.
- */
-export function clip(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
-export function clip(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
-export function clip(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
+/** clamp, off the event loop. */
+export function clampAsync(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
+export function clampAsync(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
+export function clampAsync(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
  * Another name of `clamp`.
  */
 export function clip(input: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Tensor;
 export function clip(input: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Tensor;
 export function clip(input: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Tensor;
-/** clip, off the event loop. */
-export function clipAsync(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
-export function clipAsync(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
-export function clipAsync(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Another name of `clamp`.
+ */
+export function clip(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
+export function clip(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
+export function clip(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
 /** clip, off the event loop. */
 export function clipAsync(input: Tensor, options?: { min?: Tensor | null; max?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
 export function clipAsync(input: Tensor, min: Tensor | null, options?: { max?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
 export function clipAsync(input: Tensor, min: Tensor | null, max: Tensor | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/** clip, off the event loop. */
+export function clipAsync(input: Tensor, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
+export function clipAsync(input: Tensor, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Promise<Tensor>;
+export function clipAsync(input: Tensor, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
  * Limits every element to at least `min`: `clamp` with one bound.
  */
@@ -4911,148 +4932,6 @@ export function rad2deg(input: Tensor, options?: { out?: Tensor | null }): Tenso
 /** rad2deg, off the event loop. */
 export function rad2degAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
- * Another name of `sigmoid`.
- */
-export function specialExpit(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialExpit, off the event loop. */
-export function specialExpitAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `exp2`.
- */
-export function specialExp2(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialExp2, off the event loop. */
-export function specialExp2Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `expm1`.
- */
-export function specialExpm1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialExpm1, off the event loop. */
-export function specialExpm1Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `log1p`.
- */
-export function specialLog1p(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialLog1p, off the event loop. */
-export function specialLog1pAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `erf`.
- */
-export function specialErf(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialErf, off the event loop. */
-export function specialErfAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `erfc`.
- */
-export function specialErfc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialErfc, off the event loop. */
-export function specialErfcAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `erfinv`.
- */
-export function specialErfinv(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialErfinv, off the event loop. */
-export function specialErfinvAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `lgamma`.
- */
-export function specialGammaln(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialGammaln, off the event loop. */
-export function specialGammalnAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `digamma`.
- */
-export function specialDigamma(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialDigamma, off the event loop. */
-export function specialDigammaAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `digamma`.
- */
-export function specialPsi(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialPsi, off the event loop. */
-export function specialPsiAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `i0`.
- */
-export function specialI0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialI0, off the event loop. */
-export function specialI0Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `sinc`.
- */
-export function specialSinc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialSinc, off the event loop. */
-export function specialSincAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `round`.
- */
-export function specialRound(input: Tensor, options?: { decimals?: Int; out?: Tensor | null }): Tensor;
-/** specialRound, off the event loop. */
-export function specialRoundAsync(input: Tensor, options?: { decimals?: Int; out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `logit`.
- */
-export function specialLogit(input: Tensor, options?: { eps?: number | null; out?: Tensor | null }): Tensor;
-export function specialLogit(input: Tensor, eps: number | null, options?: { out?: Tensor | null }): Tensor;
-/** specialLogit, off the event loop. */
-export function specialLogitAsync(input: Tensor, options?: { eps?: number | null; out?: Tensor | null }): Promise<Tensor>;
-export function specialLogitAsync(input: Tensor, eps: number | null, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `polygamma`.
- */
-export function specialPolygamma(n: Int, options: { input: Tensor; out?: Tensor | null }): Tensor;
-export function specialPolygamma(n: Int, input: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialPolygamma, off the event loop. */
-export function specialPolygammaAsync(n: Int, options: { input: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function specialPolygammaAsync(n: Int, input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `mvlgamma`.
- */
-export function specialMultigammaln(input: Tensor, options: { p: Int; out?: Tensor | null }): Tensor;
-export function specialMultigammaln(input: Tensor, p: Int, options?: { out?: Tensor | null }): Tensor;
-/** specialMultigammaln, off the event loop. */
-export function specialMultigammalnAsync(input: Tensor, options: { p: Int; out?: Tensor | null }): Promise<Tensor>;
-export function specialMultigammalnAsync(input: Tensor, p: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `igamma`.
- */
-export function specialGammainc(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
-export function specialGammainc(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialGammainc, off the event loop. */
-export function specialGammaincAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function specialGammaincAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `igammac`.
- */
-export function specialGammaincc(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
-export function specialGammaincc(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
-/** specialGammaincc, off the event loop. */
-export function specialGammainccAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
-export function specialGammainccAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * Another name of `xlogy`.
- */
-export function specialXlogy(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
-export function specialXlogy(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** specialXlogy, off the event loop. */
-export function specialXlogyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function specialXlogyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
- */
-export function specialXlog1py(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
-export function specialXlog1py(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** specialXlog1py, off the event loop. */
-export function specialXlog1pyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function specialXlog1pyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
- * The Hurwitz zeta function: the sum of (`other` + k)^-`self` over k >= 0; the shapes broadcast.
- */
-export function specialZeta(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
-export function specialZeta(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** specialZeta, off the event loop. */
-export function specialZetaAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function specialZetaAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
  * True when the tensor's bytes belong to another owner who forbids writing them.
  */
 export function isReadOnly(input: Tensor): boolean;
@@ -5414,5 +5293,150 @@ export function dsplitAsync(input: Tensor, sections: Int): Promise<Tensor[]>;
 /** dsplit, off the event loop. */
 export function dsplitAsync(input: Tensor, options: { indices: Ints }): Promise<Tensor[]>;
 export function dsplitAsync(input: Tensor, indices: Ints): Promise<Tensor[]>;
+export namespace special {
+  /**
+   * Another name of `sigmoid`.
+   */
+  export function expit(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.expit, off the event loop. */
+  export function expitAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `exp2`.
+   */
+  export function exp2(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.exp2, off the event loop. */
+  export function exp2Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `expm1`.
+   */
+  export function expm1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.expm1, off the event loop. */
+  export function expm1Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `log1p`.
+   */
+  export function log1p(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.log1p, off the event loop. */
+  export function log1pAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `erf`.
+   */
+  export function erf(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.erf, off the event loop. */
+  export function erfAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `erfc`.
+   */
+  export function erfc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.erfc, off the event loop. */
+  export function erfcAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `erfinv`.
+   */
+  export function erfinv(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.erfinv, off the event loop. */
+  export function erfinvAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `lgamma`.
+   */
+  export function gammaln(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.gammaln, off the event loop. */
+  export function gammalnAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `digamma`.
+   */
+  export function digamma(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.digamma, off the event loop. */
+  export function digammaAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `digamma`.
+   */
+  export function psi(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.psi, off the event loop. */
+  export function psiAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `i0`.
+   */
+  export function i0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.i0, off the event loop. */
+  export function i0Async(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `sinc`.
+   */
+  export function sinc(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.sinc, off the event loop. */
+  export function sincAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `round`.
+   */
+  export function round(input: Tensor, options?: { decimals?: Int; out?: Tensor | null }): Tensor;
+  /** special.round, off the event loop. */
+  export function roundAsync(input: Tensor, options?: { decimals?: Int; out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `logit`.
+   */
+  export function logit(input: Tensor, options?: { eps?: number | null; out?: Tensor | null }): Tensor;
+  export function logit(input: Tensor, eps: number | null, options?: { out?: Tensor | null }): Tensor;
+  /** special.logit, off the event loop. */
+  export function logitAsync(input: Tensor, options?: { eps?: number | null; out?: Tensor | null }): Promise<Tensor>;
+  export function logitAsync(input: Tensor, eps: number | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `polygamma`.
+   */
+  export function polygamma(n: Int, options: { input: Tensor; out?: Tensor | null }): Tensor;
+  export function polygamma(n: Int, input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.polygamma, off the event loop. */
+  export function polygammaAsync(n: Int, options: { input: Tensor; out?: Tensor | null }): Promise<Tensor>;
+  export function polygammaAsync(n: Int, input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `mvlgamma`.
+   */
+  export function multigammaln(input: Tensor, options: { p: Int; out?: Tensor | null }): Tensor;
+  export function multigammaln(input: Tensor, p: Int, options?: { out?: Tensor | null }): Tensor;
+  /** special.multigammaln, off the event loop. */
+  export function multigammalnAsync(input: Tensor, options: { p: Int; out?: Tensor | null }): Promise<Tensor>;
+  export function multigammalnAsync(input: Tensor, p: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `igamma`.
+   */
+  export function gammainc(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+  export function gammainc(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.gammainc, off the event loop. */
+  export function gammaincAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+  export function gammaincAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `igammac`.
+   */
+  export function gammaincc(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+  export function gammaincc(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.gammaincc, off the event loop. */
+  export function gammainccAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+  export function gammainccAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * Another name of `xlogy`.
+   */
+  export function xlogy(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function xlogy(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.xlogy, off the event loop. */
+  export function xlogyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+  export function xlogyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
+   */
+  export function xlog1py(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function xlog1py(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.xlog1py, off the event loop. */
+  export function xlog1pyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+  export function xlog1pyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+  /**
+   * The Hurwitz zeta function: the sum of (`other` + k)^-`self` over k >= 0; the shapes broadcast.
+   */
+  export function zeta(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function zeta(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.zeta, off the event loop. */
+  export function zetaAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+  export function zetaAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+}
 export { var_ as var };
 
+export {};

@@ -30,10 +30,10 @@ int main(void) {
   int weight = 1;
   const int64_t four[] = {4}, five[] = {5};
   tensor_t *blob = NULL, *view = NULL;
-  FAILS(tensor_from_blob(external, sizeof external, TENSOR_FLOAT32, five, 1, NULL, 0, (void *)release, &weight, false, &blob),
+  FAILS(tensor_from_blob(external, sizeof external, TENSOR_FLOAT32, five, 1, NULL, 0, release, &weight, false, &blob),
         TENSOR_ERROR_RUNTIME, "need a storage of 20 bytes, but it has 16");
   CHECK(released == 0);
-  OK(tensor_from_blob(external, sizeof external, TENSOR_FLOAT32, four, 1, NULL, 0, (void *)release, &weight, false, &blob));
+  OK(tensor_from_blob(external, sizeof external, TENSOR_FLOAT32, four, 1, NULL, 0, release, &weight, false, &blob));
   OK(tensor_add_scalar_(blob, tensor_int(1), tensor_int(1)));
   CHECK(external[3] == 5);
   OK(tensor_detach(blob, &view));

@@ -13,12 +13,12 @@ var (
 	sub       = newPointwise("sub", "sub", promote)
 	subScaled = newPointwise("sub", "add_scaled", promote)
 	mul       = newPointwise("mul", "mul", promote)
-	neg       = newPointwise("neg", "neg", promote)
+	neg       = newExact("neg", "neg", promote)
 	square    = newPointwise("square", "square", promote)
 	recip     = newPointwise("reciprocal", "reciprocal", promoteFloat)
 	absolute  = newPointwise("abs", "abs", realOf)
-	sign      = newPointwise("sign", "sign", promote)
-	direction = newPointwise("sgn", "direction", promote)
+	sign      = newExact("sign", "sign", promote)
+	direction = newExact("sgn", "direction", promote)
 	copySign  = newPointwise("copysign", "copysign", promoteFloat)
 	addcmul   = newPointwise("addcmul", "addcmul", promote)
 	addcdiv   = newPointwise("addcdiv", "addcdiv", promote)
@@ -99,7 +99,11 @@ func Reciprocal(out, self *tensor.Tensor) (*tensor.Tensor, error) { return recip
 
 // Abs computes absolute values; those of complex numbers are real. In place, complex numbers are refused.
 func Abs(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	if out == self && self.DType().IsComplex() {
+	if !self.DType().IsComplex() {
+		if err := checkExact("abs", out, self.DType()); err != nil {
+			return nil, err
+		}
+	} else if out == self {
 		return nil, status.Runtimef("abs: in-place abs is not supported for complex tensors, whose absolute value is real")
 	}
 	return absolute.run(out, nil, self)
@@ -126,8 +130,19 @@ func Copysign(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return copySign.run(out, nil, self, other)
 }
 
+// checkValue refuses a factor that overflows the result's dtype.
+func checkValue(op string, value dtype.Scalar, result dtype.DType) error {
+	if !value.Fits(result) {
+		return status.Runtimef("%s: value %v cannot be converted to %v without overflow", op, value, result)
+	}
+	return nil
+}
+
 // Addcmul computes self + value*tensor1*tensor2.
 func Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*tensor.Tensor, error) {
+	if err := checkValue("addcmul", value, resultType(self, tensor1, tensor2)); err != nil {
+		return nil, err
+	}
 	return addcmul.run(out, func(d dtype.DType, p *iter.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
 }
 
@@ -135,6 +150,9 @@ func Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*t
 func Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*tensor.Tensor, error) {
 	if tensor1.DType().Category() < dtype.Floating && tensor2.DType().Category() < dtype.Floating {
 		return nil, status.Runtimef("addcdiv: integer division of tensor1 (%v) by tensor2 (%v) is not supported; convert one of them to a floating dtype", tensor1.DType(), tensor2.DType())
+	}
+	if err := checkValue("addcdiv", value, resultType(self, tensor1, tensor2)); err != nil {
+		return nil, err
 	}
 	return addcdiv.run(out, func(d dtype.DType, p *iter.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
 }

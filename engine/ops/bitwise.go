@@ -6,7 +6,7 @@ var (
 	bitwiseAnd = newPointwise("bitwise_and", "bitwise_and", promote)
 	bitwiseOr  = newPointwise("bitwise_or", "bitwise_or", promote)
 	bitwiseXor = newPointwise("bitwise_xor", "bitwise_xor", promote)
-	bitwiseNot = newPointwise("bitwise_not", "bitwise_not", promote)
+	bitwiseNot = newExact("bitwise_not", "bitwise_not", promote)
 	shiftLeft  = newPointwise("bitwise_left_shift", "bitwise_left_shift", promote)
 	shiftRight = newPointwise("bitwise_right_shift", "bitwise_right_shift", promote)
 )

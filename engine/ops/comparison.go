@@ -22,9 +22,9 @@ var (
 	isInf      = newPointwise("isinf", "isinf", compare)
 	isFinite   = newPointwise("isfinite", "isfinite", compare)
 	isReal     = newPointwise("isreal", "isreal", compare)
-	isPosInf   = newPointwise("isposinf", "isposinf", compare)
-	isNegInf   = newPointwise("isneginf", "isneginf", compare)
-	signBit    = newPointwise("signbit", "signbit", compare)
+	isPosInf   = newExact("isposinf", "isposinf", compare)
+	isNegInf   = newExact("isneginf", "isneginf", compare)
+	signBit    = newExact("signbit", "signbit", compare)
 	logicalAnd = newPointwise("logical_and", "logical_and", compare)
 	logicalOr  = newPointwise("logical_or", "logical_or", compare)
 	logicalXor = newPointwise("logical_xor", "logical_xor", compare)
@@ -139,6 +139,11 @@ func Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (bo
 func (p *pointwise) classify(out, self *tensor.Tensor, v bool) (*tensor.Tensor, error) {
 	if p.kernel.Has(self.DType().Compute()) {
 		return p.run(out, nil, self)
+	}
+	if p.exact {
+		if err := checkExact(p.name, out, dtype.Bool); err != nil {
+			return nil, err
+		}
 	}
 	return fill(p.name, out, self, dtype.Bool, dtype.BoolScalar(v))
 }

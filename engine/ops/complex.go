@@ -9,7 +9,7 @@ import (
 var (
 	fromParts = newPointwise("complex", "complex", complexOf)
 	polar     = newPointwise("polar", "polar", complexOf)
-	conjugate = newPointwise("conj_physical", "conj_physical", promote)
+	conjugate = newExact("conj_physical", "conj_physical", promote)
 	angle     = newPointwise("angle", "angle", realOf)
 )
 
@@ -135,6 +135,14 @@ func Angle(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	d := self.DType()
 	if d.Category() < dtype.Floating {
 		d = dtype.Default()
+	}
+	if out == nil && d.IsComplex() {
+		// PyTorch's result is contiguous here, whatever self's strides are.
+		to, err := tensor.Empty("angle", self.Sizes(), d.ToReal(), self.Device())
+		if err != nil {
+			return nil, err
+		}
+		out = to
 	}
 	return angle.runIn(d, out, nil, self)
 }

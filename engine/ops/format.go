@@ -15,8 +15,8 @@ var (
 	lcm           = newPointwise("lcm", "lcm", promote)
 	nextafter     = newPointwise("nextafter", "nextafter", promote)
 	nextafterBits = newPointwise("nextafter", "nextafter_bits", promote)
-	heaviside     = newPointwise("heaviside", "heaviside", promote)
-	nanToNum      = newPointwise("nan_to_num", "nan_to_num", promote)
+	heaviside     = newExact("heaviside", "heaviside", promote)
+	nanToNum      = newExact("nan_to_num", "nan_to_num", promote)
 	deg2rad       = newPointwise("deg2rad", "mul", promoteFloat)
 	rad2deg       = newPointwise("rad2deg", "mul", promoteFloat)
 
@@ -40,9 +40,18 @@ func Nextafter(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		return nextafter.run(out, nil, self, other)
 	}
 	// The next float32 is no 16-bit number, so that the step is one of the bits themselves.
-	if self.DType() != d || other.DType() != d || out != nil && out.DType() != d {
-		return nil, status.NotImplementedf("nextafter: self, other and out must all be %v, but are %v and %v", d, self.DType(), other.DType())
+	if err := checkExact("nextafter", out, d); err != nil {
+		return nil, err
 	}
+	self, err := as("nextafter", self, d)
+	if err != nil {
+		return nil, err
+	}
+	defer self.Release()
+	if other, err = as("nextafter", other, d); err != nil {
+		return nil, err
+	}
+	defer other.Release()
 	to, err := pointwiseOutput("nextafter", out, d, self, other)
 	if err != nil || to.IsMeta() {
 		return to, err
@@ -64,6 +73,18 @@ func Nextafter(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return to, nil
 }
 
+// as is t, or a copy of it, with dtype d.
+func as(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+	if t.DType() == d {
+		return t.Alias(), nil
+	}
+	to, err := tensor.Empty(op, t.Sizes(), d, t.Device())
+	if err == nil && !to.IsMeta() {
+		iter.Copy(to, t)
+	}
+	return to, err
+}
+
 // Heaviside is 0 for negative self, 1 for positive self, values for 0.
 func Heaviside(out, self, values *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.DType() != values.DType() {
@@ -79,12 +100,16 @@ func Ldexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	defer two.Release()
-	power, err := Pow(nil, two, other)
+	d := resultType(self, other)
+	if d.Category() < dtype.Floating {
+		d = dtype.Default()
+	}
+	power, err := pow.runIn(d, nil, nil, two, other)
 	if err != nil {
 		return nil, err
 	}
 	defer power.Release()
-	return Mul(out, self, power)
+	return mul.runIn(d, out, nil, self, power)
 }
 
 // Frexp splits floats into a fraction in [1/2, 1) and a power of two.

@@ -25,10 +25,25 @@ type pointwise struct {
 	kernel  *kernel.Kernel
 	rule    rule
 	swapped bool // the kernel takes the two inputs in the other order
+	exact   bool // out must have the result's dtype
 }
 
 func newPointwise(name, kernelName string, r rule) *pointwise {
 	return &pointwise{name: name, kernel: kernel.Get(kernelName), rule: r}
+}
+
+func newExact(name, kernelName string, r rule) *pointwise {
+	p := newPointwise(name, kernelName, r)
+	p.exact = true
+	return p
+}
+
+// checkExact refuses an output of another dtype than the result's.
+func checkExact(op string, out *tensor.Tensor, result dtype.DType) error {
+	if out != nil && out.DType() != result {
+		return status.Runtimef("%s: expected out to have dtype %v, the result's, but got %v", op, result, out.DType())
+	}
+	return nil
 }
 
 // params fills in kernel parameters once the compute dtype is known.
@@ -77,6 +92,11 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	if !p.kernel.Has(compute) {
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v", p.name, common)
 	}
+	if p.exact {
+		if err := checkExact(p.name, out, result); err != nil {
+			return nil, err
+		}
+	}
 	to, err := pointwiseOutput(p.name, out, result, inputs...)
 	if err != nil {
 		return nil, err
@@ -119,6 +139,9 @@ func pointwiseOutput(op string, out *tensor.Tensor, d dtype.DType, inputs ...*te
 
 // copyOf writes self to out, or to a new tensor: the result of operators that leave a dtype as it is.
 func copyOf(op string, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if err := checkExact(op, out, self.DType()); err != nil {
+		return nil, err
+	}
 	to, err := iter.Output(op, out, self.Sizes(), self.DType(), self.Device(), self)
 	if err != nil || to.IsMeta() || to == self {
 		return to, err

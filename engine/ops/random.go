@@ -139,6 +139,11 @@ func Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Genera
 	return drawn("randint", out, size, d, dtype.Int64, layout, dev, integers(g, low, high))
 }
 
+// RandintHigh draws integers from [0, high).
+func RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return Randint(out, 0, high, size, g, d, layout, dev)
+}
+
 // Randperm draws a permutation of 0..n-1.
 func Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if n < 0 {
@@ -160,6 +165,11 @@ func RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout t
 // RandintLike is Randint in the shape of self.
 func RandintLike(self *tensor.Tensor, low, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	return drawnLike("randint_like", self, d, layout, dev, f, integers(g, low, high))
+}
+
+// RandintLikeHigh is RandintHigh in the shape of self.
+func RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	return RandintLike(self, 0, high, g, d, layout, dev, f)
 }
 
 // NormalSize draws a tensor of normals of one mean and standard deviation.

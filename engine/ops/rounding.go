@@ -10,12 +10,12 @@ import (
 )
 
 var (
-	floor         = newPointwise("floor", "floor", promote)
-	ceil          = newPointwise("ceil", "ceil", promote)
-	round         = newPointwise("round", "round", promote)
-	roundDecimals = newPointwise("round", "round_decimals", promote)
-	trunc         = newPointwise("trunc", "trunc", promote)
-	frac          = newPointwise("frac", "frac", promote)
+	floor         = newExact("floor", "floor", promote)
+	ceil          = newExact("ceil", "ceil", promote)
+	round         = newExact("round", "round", promote)
+	roundDecimals = newExact("round", "round_decimals", promote)
+	trunc         = newExact("trunc", "trunc", promote)
+	frac          = newExact("frac", "frac", promote)
 	maximum       = newPointwise("maximum", "maximum", promote)
 	minimum       = newPointwise("minimum", "minimum", promote)
 	fmax          = newPointwise("fmax", "fmax", promote)
@@ -98,6 +98,7 @@ func (p *pointwise) withoutNaN(integers *pointwise, out, self, other *tensor.Ten
 // Clamp limits self to [low, high], of which one may be absent.
 func Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, error) {
 	var bounds [2]*tensor.Tensor
+	result := []*tensor.Tensor{self}
 	for i, s := range []dtype.Scalar{low, high} {
 		if s.IsNone() {
 			continue
@@ -108,6 +109,10 @@ func Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, er
 		}
 		defer t.Release()
 		bounds[i] = t
+		result = append(result, t)
+	}
+	if err := checkExact("clamp", out, resultType(result...)); err != nil {
+		return nil, err
 	}
 	return ClampTensor(out, self, bounds[0], bounds[1])
 }
@@ -127,12 +132,22 @@ func ClampTensor(out, self, low, high *tensor.Tensor) (*tensor.Tensor, error) {
 
 // ClampMin limits self from below.
 func ClampMin(out, self, low *tensor.Tensor) (*tensor.Tensor, error) {
-	return clampMin.run(out, nil, self, low)
+	return clampMin.limit(out, self, low)
 }
 
 // ClampMax limits self from above.
 func ClampMax(out, self, high *tensor.Tensor) (*tensor.Tensor, error) {
-	return clampMax.run(out, nil, self, high)
+	return clampMax.limit(out, self, high)
+}
+
+// limit runs p; where the bound is a number, out must have the result's dtype.
+func (p *pointwise) limit(out, self, bound *tensor.Tensor) (*tensor.Tensor, error) {
+	if bound.IsNumber() {
+		if err := checkExact(p.name, out, resultType(self, bound)); err != nil {
+			return nil, err
+		}
+	}
+	return p.run(out, nil, self, bound)
 }
 
 // Relu replaces negative elements by 0.

@@ -96,6 +96,12 @@ func StorageResize(self *storage.Storage, nbytes int64) error {
 	return self.Resize("storage_resize_", nbytes)
 }
 
+// StorageFix makes the bytes stay where they are.
+func StorageFix(self *storage.Storage) error {
+	self.Fix()
+	return nil
+}
+
 // StorageDevice tells where the bytes live.
 func StorageDevice(self *storage.Storage) (device.Device, error) { return self.Device(), nil }
 

@@ -120,6 +120,9 @@ func parseType(text string) (t Type, alias string, mutated bool, err error) {
 		text, t.Optional = strings.CutSuffix(text, "?") // Tensor?[]: a list of tensors, some absent
 	}
 	t.Base = strings.ReplaceAll(text, "Tensor|Scalar", "Operand")
+	if t.Deleter = text == "deleter"; t.Deleter {
+		t.Base = "pointer"
+	}
 	if !slices.Contains(Bases, t.Base) {
 		return t, "", false, fmt.Errorf("type %q is not one of %v", text, Bases)
 	}

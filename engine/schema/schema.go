@@ -47,6 +47,7 @@ type Type struct {
 	Base     string // Tensor, Scalar, Operand (Tensor or Scalar), int, float, bool, str, dtype, device, layout, memory_format, Generator, Index, Storage, pointer
 	List     bool
 	Optional bool
+	Deleter  bool // a pointer to a C function void (*)(void *)
 }
 
 func (t Type) String() string {

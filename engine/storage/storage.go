@@ -21,6 +21,7 @@ type Storage struct {
 	refs     int64
 	device   device.Device
 	readOnly bool
+	fixed    bool // somebody else knows the address of the bytes: they must not move
 	owner    *External
 }
 
@@ -41,7 +42,7 @@ func (s *Storage) Init(op string, nbytes int64, d device.Device, zero bool) erro
 	if nbytes < 0 {
 		return status.Runtimef("%s: a storage cannot have %d bytes", op, nbytes)
 	}
-	s.nbytes, s.capacity, s.device, s.readOnly = nbytes, 0, d, false
+	s.nbytes, s.capacity, s.device, s.readOnly, s.fixed = nbytes, 0, d, false, false
 	s.refs = 1
 	if nbytes == 0 || d.Type == device.Meta {
 		return nil
@@ -63,7 +64,7 @@ const ParkClasses = ParkLimit/alignment + 1
 // Park keeps the small block of a storage whose sole reference is being given up, for Unpark to use again. It does nothing
 // and returns false for other storages, which are to be released. Parked blocks count neither as in use nor as cached.
 func (s *Storage) Park() bool {
-	if s.owner != nil || s.capacity == 0 || s.capacity > ParkLimit || atomic.LoadInt64(&s.refs) != 1 {
+	if s.owner != nil || s.fixed || s.capacity == 0 || s.capacity > ParkLimit || atomic.LoadInt64(&s.refs) != 1 {
 		return false
 	}
 	memory.inUse.Add(-s.capacity)
@@ -153,6 +154,9 @@ func (s *Storage) Release() {
 	}
 }
 
+// Fix makes the storage keep its bytes where they are until it is freed: it can no longer be resized.
+func (s *Storage) Fix() { s.fixed = true }
+
 // Resize changes the size, keeping the bytes that fit; new bytes are arbitrary.
 func (s *Storage) Resize(op string, nbytes int64) error {
 	switch {
@@ -160,6 +164,8 @@ func (s *Storage) Resize(op string, nbytes int64) error {
 		return status.Runtimef("%s: a storage cannot have %d bytes", op, nbytes)
 	case !s.Owned():
 		return status.Runtimef("%s: trying to resize a storage of %d bytes that another library owns", op, s.nbytes)
+	case s.fixed && nbytes != s.nbytes:
+		return status.Runtimef("%s: trying to resize a storage of %d bytes to %d bytes, but it is not resizable: an array of the host language shares its memory", op, s.nbytes, nbytes)
 	case s.device.Type == device.Meta || nbytes <= s.capacity && nbytes > 0:
 		s.nbytes = nbytes
 		return nil

@@ -14,9 +14,9 @@ static void check(tensor_status status) {
 static tensor_t *kept[64];
 static int count;
 
-static tensor_t *keep(tensor_status status, tensor_t *t) {
+static tensor_t *keep(tensor_status status, tensor_t *const *result) {
   check(status);
-  return kept[count++] = t;
+  return kept[count++] = *result;
 }
 
 static tensor_t *read_ppm(const char *path) {
@@ -35,8 +35,7 @@ static tensor_t *read_ppm(const char *path) {
   fclose(file);
   tensor_t *t = NULL;
   // The tensor takes the pixels over and frees them.
-  check(tensor_from_blob(pixels, (int64_t)n, TENSOR_UINT8, (int64_t[]){height, width, 3}, 3, NULL, 0, (void *)free, pixels, false, &t));
-  return keep(TENSOR_OK, t);
+  return keep(tensor_from_blob(pixels, (int64_t)n, TENSOR_UINT8, (int64_t[]){height, width, 3}, 3, NULL, 0, free, pixels, false, &t), &t);
 }
 
 static void write_all(FILE *file, const tensor_t *t) {
@@ -63,43 +62,43 @@ int main(int argc, char **argv) {
   tensor_t *pixels = read_ppm(argv[1]);
 
   // [rows, columns, channels] of bytes to [channels, rows, columns] of floats
-  tensor_t *planes = keep(tensor_permute(pixels, (int64_t[]){2, 0, 1}, 3, &r), r);
-  tensor_t *floats = keep(tensor_to_options(planes, TENSOR_FLOAT32, TENSOR_LAYOUT_NONE, same, false, false, TENSOR_FORMAT_NONE, &r), r);
-  tensor_t *image = keep(tensor_div_scalar(floats, tensor_int(255), NULL, &r), r);
-  tensor_t *negative = keep(tensor_rsub_scalar(image, tensor_int(1), tensor_int(1), &r), r);
+  tensor_t *planes = keep(tensor_permute(pixels, (int64_t[]){2, 0, 1}, 3, &r), &r);
+  tensor_t *floats = keep(tensor_to_options(planes, TENSOR_FLOAT32, TENSOR_LAYOUT_NONE, same, false, false, TENSOR_FORMAT_NONE, &r), &r);
+  tensor_t *image = keep(tensor_div_scalar(floats, tensor_int(255), NULL, &r), &r);
+  tensor_t *negative = keep(tensor_rsub_scalar(image, tensor_int(1), tensor_int(1), &r), &r);
   const tensor_t *pair[] = {image, negative};
-  tensor_t *batch = keep(tensor_stack(pair, 2, 0, &r), r);
+  tensor_t *batch = keep(tensor_stack(pair, 2, 0, &r), &r);
 
-  tensor_t *grey_mean = keep(tensor_mean(batch, &channels, 1, false, TENSOR_DTYPE_NONE, &r), r);
+  tensor_t *grey_mean = keep(tensor_mean(batch, &channels, 1, false, TENSOR_DTYPE_NONE, &r), &r);
   const float luma[] = {0.2126f, 0.7152f, 0.0722f};
-  tensor_t *weights = keep(tensor_from_data((void *)luma, (int64_t[]){3}, 1, TENSOR_FLOAT32, &r), r);
-  tensor_t *unsqueezed = keep(tensor_unsqueeze(weights, -1, &r), r);
+  tensor_t *weights = keep(tensor_from_data((void *)luma, (int64_t[]){3}, 1, TENSOR_FLOAT32, &r), &r);
+  tensor_t *unsqueezed = keep(tensor_unsqueeze(weights, -1, &r), &r);
   check(tensor_unsqueeze_(unsqueezed, -1));
-  tensor_t *weighted = keep(tensor_mul(batch, unsqueezed, &r), r);
-  tensor_t *grey_weighted = keep(tensor_sum(weighted, &channels, 1, false, TENSOR_DTYPE_NONE, &r), r);
+  tensor_t *weighted = keep(tensor_mul(batch, unsqueezed, &r), &r);
+  tensor_t *grey_weighted = keep(tensor_sum(weighted, &channels, 1, false, TENSOR_DTYPE_NONE, &r), &r);
   const tensor_t *operands[] = {batch, weights};
-  tensor_t *grey_einsum = keep(tensor_einsum("...chw,c->...hw", operands, 2, &r), r);
+  tensor_t *grey_einsum = keep(tensor_einsum("...chw,c->...hw", operands, 2, &r), &r);
 
   int64_t height = tensor_sizes(image)[1], width = tensor_sizes(image)[2];
   tensor_index middle[] = {range(TENSOR_NONE, TENSOR_NONE, TENSOR_NONE), range(height / 4, -(height / 4), TENSOR_NONE),
                            range(width / 4, -(width / 4), TENSOR_NONE)};
-  tensor_t *crop = keep(tensor_index_get(image, middle, 3, &r), r);
-  tensor_t *cropped = keep(tensor_contiguous(crop, TENSOR_CONTIGUOUS, &r), r);
-  tensor_t *mean = keep(tensor_mean(image, area, 2, false, TENSOR_DTYPE_NONE, &r), r);
-  tensor_t *std = keep(tensor_std_dim(image, area, 2, true, false, &r), r);
-  tensor_t *low = keep(tensor_amin(image, area, 2, false, &r), r);
-  tensor_t *high = keep(tensor_amax(image, area, 2, false, &r), r);
+  tensor_t *crop = keep(tensor_index_get(image, middle, 3, &r), &r);
+  tensor_t *cropped = keep(tensor_contiguous(crop, TENSOR_CONTIGUOUS, &r), &r);
+  tensor_t *mean = keep(tensor_mean(image, area, 2, false, TENSOR_DTYPE_NONE, &r), &r);
+  tensor_t *std = keep(tensor_std_dim(image, area, 2, true, false, &r), &r);
+  tensor_t *low = keep(tensor_amin(image, area, 2, false, &r), &r);
+  tensor_t *high = keep(tensor_amax(image, area, 2, false, &r), &r);
   const tensor_t *rows[] = {mean, std, low, high};
-  tensor_t *statistics = keep(tensor_stack(rows, 4, 0, &r), r);
+  tensor_t *statistics = keep(tensor_stack(rows, 4, 0, &r), &r);
 
   check(tensor_mul_scalar_(crop, tensor_float(0.5)));
   tensor_index lines[] = {{TENSOR_INDEX_INT, NULL, 0, 0, 0}, range(TENSOR_NONE, TENSOR_NONE, height / 4)};
-  tensor_t *red = keep(tensor_index_get(image, lines, 2, &r), r);
+  tensor_t *red = keep(tensor_index_get(image, lines, 2, &r), &r);
   check(tensor_fill_scalar_(red, tensor_float(1.0)));
-  tensor_t *sum = keep(tensor_sum(image, &zero, 1, false, TENSOR_DTYPE_NONE, &r), r);
-  tensor_t *brightest = keep(tensor_amax(image, &zero, 1, false, &r), r);
+  tensor_t *sum = keep(tensor_sum(image, &zero, 1, false, TENSOR_DTYPE_NONE, &r), &r);
+  tensor_t *brightest = keep(tensor_amax(image, &zero, 1, false, &r), &r);
   const tensor_t *both[] = {sum, brightest};
-  tensor_t *shared = keep(tensor_stack(both, 2, 0, &r), r);
+  tensor_t *shared = keep(tensor_stack(both, 2, 0, &r), &r);
 
   char path[4096];
   snprintf(path, sizeof path, "%s/c.bin", argv[2]);

@@ -92,20 +92,21 @@ const methods = {
   },
 
   at(...items) {
-    return withItems(items, (index) => this.index(index));
+    return withItems(items, (index) => this.indexGet(index));
   },
 
   get(index) {
-    return this.index(index);
+    return this.indexGet(index);
   },
 
   set(index, value) {
     const items = typeof index === 'string' ? index.split(',') : Array.isArray(index) ? index : [index];
-    const from = Array.isArray(value) || ArrayBuffer.isView(value) ? tensor(value) : value;
+    const made = Array.isArray(value) || ArrayBuffer.isView(value) ? tensor(value) : undefined;
     try {
-      withItems(items, (all) => this.index(all, from));
+      const from = made ?? value;
+      withItems(items, (all) => (native.isTensor(from) ? this.indexSet_(all, from) : this.indexSetScalar_(all, from)));
     } finally {
-      if (from !== value) from.dispose();
+      made?.dispose();
     }
     return this;
   },

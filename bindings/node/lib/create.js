@@ -188,15 +188,18 @@ function checkData(data) {
 }
 
 // A tensor of a copy of the data.
-function tensor(data, options = {}) {
+function tensor(data, options) {
   checkData(data);
+  options ??= {};
   return ArrayBuffer.isView(data) ? fromTyped(data, options, false) : fromNested(data, options);
 }
 
 // A tensor over the data's own memory where the runtime allows it.
-function asTensor(data, options = {}) {
+function asTensor(data, options) {
+  options ??= {};
   if (data instanceof native.Tensor) {
-    const { dtype = data.dtype, device = data.device } = options;
+    const dtype = options.dtype ?? data.dtype;
+    const device = options.device ?? data.device;
     return data.dtype === dtype && data.device === device ? data : data.to({ dtype, device });
   }
   checkData(data);

@@ -17,6 +17,7 @@ static void close_env(napi_env env, void *data, void *hint) {
     e->scope = outer;
   }
   free(e->bindings);
+  lt_free_pool(e->pool);
   free(e);
 }
 
@@ -31,20 +32,26 @@ static napi_value dtype_size(napi_env env, napi_callback_info info) {
   char name[16];
   tensor_dtype dtype = TENSOR_DTYPE_NONE;
   if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL))) return NULL;
-  if (napi_get_value_string_utf8(env, value, name, sizeof name, &length) == napi_ok) lt_read_dtype(name, &dtype);
+  if (napi_get_value_string_utf8(env, value, name, sizeof name, &length) == napi_ok)
+    lt_read_dtype(name, &dtype);
   return lt_from_int(env, tensor_dtype_size(dtype));
 }
 
 NAPI_MODULE_INIT() {
   lt_env *e = calloc(1, sizeof *e);
-  if (!e) return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the environment");
+  if (!e || !(e->pool = lt_new_pool())) {
+    free(e);
+    return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the environment");
+  }
   const napi_property_descriptor functions[] = {
       {"liveHandles", NULL, live_handles, NULL, NULL, NULL, napi_default_jsproperty, NULL},
       {"dtypeSize", NULL, dtype_size, NULL, NULL, NULL, napi_default_jsproperty, NULL},
   };
-  if (!lt_open_inbox(env, e) || !lt_ok(env, napi_set_instance_data(env, e, close_env, NULL)) || !lt_define_classes(env, exports) ||
-      !lt_define_memory(env, exports) || !lt_define_operators(env, e, exports) ||
-      !lt_ok(env, napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions)))
+  if (!lt_open_inbox(env, e) || !lt_ok(env, napi_set_instance_data(env, e, close_env, NULL)) ||
+      !lt_define_classes(env, exports) || !lt_define_memory(env, exports) ||
+      !lt_define_operators(env, e, exports) ||
+      !lt_ok(env,
+             napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions)))
     return NULL;
   return exports;
 }

@@ -1,14 +1,15 @@
-// The classes Tensor, Storage and Generator: owners of handles, freed by dispose(), by a scope, or by the collector.
+// The classes Tensor, Storage and Generator: owners of handles, freed by dispose(), by a scope, or
+// by the collector.
 #include <stdio.h>
 
 #include "addon.h"
 
-static const napi_type_tag tag = {0x6c696274656e736fULL, 0x722e6e6f64652e31ULL};
 static const char *const class_names[] = {"Tensor", "Storage", "Generator"};
 
 enum {
   REPORT_BYTES = 1 << 18,  // V8 is told of external memory in steps of this
-  SWEEP_BYTES = 1 << 26,   // new memory, and new handles, after which collected objects are looked for
+  SWEEP_BYTES =
+      1 << 26,  // new memory, and new handles, after which collected objects are looked for
   SWEEP_BOXES = 1 << 13
 };
 
@@ -69,18 +70,20 @@ static void finalize(napi_env env, void *data, void *hint) {
   if (box->older) box->older->newer = box->newer;
   e->boxes--;
   napi_delete_reference(env, box->object);
-  if (box->users == 0) free(box);
+  if (box->users == 0) lt_free_box(e->pool, box);
 }
 
-// Node runs finalizers when the event loop turns, which a long loop does not let it do. So memory of objects that the
-// collector has already taken is given back here, from time to time.
+// Node runs finalizers when the event loop turns, which a long loop does not let it do. So memory
+// of objects that the collector has already taken is given back here, from time to time.
 static void sweep(napi_env env, lt_env *e) {
   for (lt_box *box = e->newest; box;) {
     napi_handle_scope handles;
     if (napi_open_handle_scope(env, &handles) != napi_ok) break;
     for (int i = 0; box && i < 1024; i++, box = box->older) {
       napi_value object = NULL;
-      if (!box->disposed && napi_get_reference_value(env, box->object, &object) == napi_ok && !object) dispose(env, e, box);
+      if (!box->disposed && napi_get_reference_value(env, box->object, &object) == napi_ok &&
+          !object)
+        dispose(env, e, box);
     }
     napi_close_handle_scope(env, handles);
   }
@@ -92,7 +95,7 @@ void lt_use(lt_box *box) { box->users++; }
 void lt_unuse(napi_env env, lt_box *box) {
   if (--box->users > 0) return;
   if (box->disposed && box->handle) free_handle(env, box);
-  if (!box->wrapped) free(box);
+  if (!box->wrapped) lt_free_box(lt_get_env(env)->pool, box);
 }
 
 // Runs for every object of the three classes; only lt_wrap can make one.
@@ -106,12 +109,12 @@ static napi_value construct(napi_env env, napi_callback_info info) {
   if (!box) {
     const char *name = data;
     lt_throw_type(env, "%s is not constructed with new: use %s", name,
-                  strcmp(name, "Tensor") == 0    ? "tensor(data), zeros(size) or another function that makes tensors"
+                  strcmp(name, "Tensor") == 0
+                      ? "tensor(data), zeros(size) or another function that makes tensors"
                   : strcmp(name, "Storage") == 0 ? "storageNew(nbytes) or tensor.untypedStorage()"
                                                  : "generatorNew()");
     return NULL;
   }
-  if (!lt_ok(env, napi_type_tag_object(env, self, &tag))) return NULL;
   if (!lt_ok(env, napi_wrap(env, self, box, finalize, NULL, &box->object))) return NULL;
   box->wrapped = true;
   box->older = e->newest;
@@ -123,7 +126,7 @@ static napi_value construct(napi_env env, napi_callback_info info) {
 
 napi_value lt_wrap(napi_env env, lt_type kind, void *handle, int64_t bytes) {
   lt_env *e = lt_get_env(env);
-  lt_box *box = calloc(1, sizeof *box);
+  lt_box *box = lt_new_box(e->pool);
   if (!box) {
     lt_box orphan = {.kind = kind, .handle = handle};
     free_handle(env, &orphan);
@@ -137,22 +140,24 @@ napi_value lt_wrap(napi_env env, lt_type kind, void *handle, int64_t bytes) {
     e->pending = NULL;
     if (!box->wrapped) {
       free_handle(env, box);
-      free(box);
+      lt_free_box(e->pool, box);
     }
     return NULL;
   }
   if (e->scope) enter_scope(box, e->scope);
   account(env, e, bytes);
   e->made++, e->made_bytes += bytes;
-  if (e->made_bytes >= SWEEP_BYTES || e->made >= (e->boxes > 2 * SWEEP_BOXES ? e->boxes / 2 : SWEEP_BOXES)) sweep(env, e);
+  if (e->made_bytes >= SWEEP_BYTES ||
+      e->made >= (e->boxes > 2 * SWEEP_BOXES ? e->boxes / 2 : SWEEP_BOXES))
+    sweep(env, e);
   return object;
 }
 
 lt_box *lt_unwrap(napi_env env, napi_value value) {
-  bool ours;
   void *box;
-  if (napi_check_object_type_tag(env, value, &tag, &ours) != napi_ok || !ours) return NULL;
-  return napi_unwrap(env, value, &box) == napi_ok ? box : NULL;
+  if (napi_unwrap(env, value, &box) != napi_ok || !lt_is_box(lt_get_env(env)->pool, box))
+    return NULL;
+  return box;
 }
 
 bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box, bool write) {
@@ -165,10 +170,12 @@ bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *bo
     state = "shares an ArrayBuffer that was transferred away";
   } else if (box->writing || (write && box->reading)) {
     status = TENSOR_ERROR_RUNTIME;
-    state = box->writing ? "is being written by an asynchronous call" : "is being read by an asynchronous call";
+    state = box->writing ? "is being written by an asynchronous call"
+                         : "is being read by an asynchronous call";
   }
   if (!state) return true;
-  snprintf(message, sizeof message, "%s: argument '%s' (a %s) %s", op, argument, class_names[box->kind], state);
+  snprintf(message, sizeof message, "%s: argument '%s' (a %s) %s", op, argument,
+           class_names[box->kind], state);
   lt_throw_status(env, status, message);
   return false;
 }
@@ -178,8 +185,12 @@ static lt_box *self_of(napi_env env, napi_callback_info info, void **data) {
   napi_value self;
   if (!lt_ok(env, napi_get_cb_info(env, info, NULL, NULL, &self, data))) return NULL;
   napi_valuetype type;
-  lt_box *box = napi_typeof(env, self, &type) == napi_ok && type == napi_object ? lt_unwrap(env, self) : NULL;
-  if (!box) lt_throw_type(env, "the method or property was used on something else than a tensor, storage or generator");
+  lt_box *box =
+      napi_typeof(env, self, &type) == napi_ok && type == napi_object ? lt_unwrap(env, self) : NULL;
+  if (!box)
+    lt_throw_type(
+        env,
+        "the method or property was used on something else than a tensor, storage or generator");
   return box;
 }
 
@@ -213,12 +224,14 @@ static napi_value get_property(napi_env env, napi_callback_info info) {
   lt_box *box = self_of(env, info, &data);
   if (!box) return NULL;
   property p = (property)(intptr_t)data;
-  static const char *const names[] = {"shape", "strides", "dtype", "device", "layout", "ndim", "numel", "storageOffset"};
+  static const char *const names[] = {"shape",  "strides", "dtype", "device",
+                                      "layout", "ndim",    "numel", "storageOffset"};
   if (box->kind != LT_TENSOR) {
     lt_throw_type(env, "%s is a property of tensors", names[p]);
     return NULL;
   }
-  // Sizes may change under an asynchronous call that writes, so that the tensor is off limits until it is done.
+  // Sizes may change under an asynchronous call that writes, so that the tensor is off limits until
+  // it is done.
   if (!lt_check_box(env, names[p], "self", box, false)) return NULL;
   const tensor_t *t = box->handle;
   switch (p) {
@@ -252,8 +265,8 @@ static napi_value enter(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-// leaveScope(kept): disposes what the innermost scope made, except the tensors in the array kept, which the outer scope
-// takes over.
+// leaveScope(kept): disposes what the innermost scope made, except the tensors in the array kept,
+// which the outer scope takes over.
 static napi_value leave(napi_env env, napi_callback_info info) {
   size_t argc = 1;
   napi_value kept;
@@ -280,14 +293,20 @@ static napi_value leave(napi_env env, napi_callback_info info) {
 static napi_value is_tensor(napi_env env, napi_callback_info info) {
   size_t argc = 1;
   napi_value value, result = NULL;
-  lt_js js;
-  if (lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL)) && lt_look(env, value, &js))
-    lt_ok(env, napi_get_boolean(env, js.kind == LT_JS_TENSOR, &result));
+  napi_valuetype type;
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL)) ||
+      !lt_ok(env, napi_typeof(env, value, &type)))
+    return NULL;
+  lt_box *box = type == napi_object ? lt_unwrap(env, value) : NULL;
+  lt_ok(env, napi_get_boolean(env, box && box->kind == LT_TENSOR, &result));
   return result;
 }
 
 static bool define_class(napi_env env, napi_value exports, lt_type kind) {
-#define PROPERTY(name, what) {name, NULL, NULL, get_property, NULL, NULL, napi_default, (void *)what}
+#define PROPERTY(name, what)                                               \
+  {                                                                        \
+    name, NULL, NULL, get_property, NULL, NULL, napi_default, (void *)what \
+  }
   const napi_property_descriptor members[] = {
       {"dispose", NULL, dispose_method, NULL, NULL, NULL, napi_default_method, NULL},
       {"disposed", NULL, NULL, is_disposed, NULL, NULL, napi_default, NULL},
@@ -303,8 +322,8 @@ static bool define_class(napi_env env, napi_value exports, lt_type kind) {
 #undef PROPERTY
   napi_value class;
   size_t count = kind == LT_TENSOR ? sizeof members / sizeof *members : 2;
-  return lt_ok(env, napi_define_class(env, class_names[kind], NAPI_AUTO_LENGTH, construct, (void *)class_names[kind], count, members,
-                                      &class)) &&
+  return lt_ok(env, napi_define_class(env, class_names[kind], NAPI_AUTO_LENGTH, construct,
+                                      (void *)class_names[kind], count, members, &class)) &&
          lt_ok(env, napi_create_reference(env, class, 1, &lt_get_env(env)->classes[kind])) &&
          lt_ok(env, napi_set_named_property(env, exports, class_names[kind], class));
 }
@@ -317,5 +336,6 @@ bool lt_define_classes(napi_env env, napi_value exports) {
   };
   return define_class(env, exports, LT_TENSOR) && define_class(env, exports, LT_STORAGE) &&
          define_class(env, exports, LT_GENERATOR) &&
-         lt_ok(env, napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions));
+         lt_ok(env, napi_define_properties(env, exports, sizeof functions / sizeof *functions,
+                                           functions));
 }

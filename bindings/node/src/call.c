@@ -26,7 +26,8 @@ typedef struct inputs {
   napi_value out;  // the option of that name, NULL without
 } inputs;
 
-// -------------------------------------------------------------------------------------------------- memory of a call
+// --------------------------------------------------------------------------------------------------
+// memory of a call
 
 typedef struct lt_block {
   struct lt_block *next;
@@ -81,12 +82,15 @@ static void end_call(lt_call *call) {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------- inputs
+// ----------------------------------------------------------------------------------------------------------
+// inputs
 
 static bool read_options(napi_env env, const char *op, napi_value object, inputs *in) {
   napi_value names;
   uint32_t count;
-  if (!lt_ok(env, napi_get_property_names(env, object, &names)) || !lt_ok(env, napi_get_array_length(env, names, &count))) return false;
+  if (!lt_ok(env, napi_get_property_names(env, object, &names)) ||
+      !lt_ok(env, napi_get_array_length(env, names, &count)))
+    return false;
   for (uint32_t i = 0; i < count; i++) {
     napi_value key, value;
     size_t length;
@@ -106,7 +110,8 @@ static bool read_options(napi_env env, const char *op, napi_value object, inputs
   return true;
 }
 
-static bool read_inputs(napi_env env, napi_callback_info info, const lt_binding **binding, inputs *in) {
+static bool read_inputs(napi_env env, napi_callback_info info, const lt_binding **binding,
+                        inputs *in) {
   napi_value values[MAX_INPUTS + 1], self;
   size_t count = MAX_INPUTS + 1;
   void *data;
@@ -116,7 +121,8 @@ static bool read_inputs(napi_env env, napi_callback_info info, const lt_binding 
   in->count = in->option_count = 0;
   in->out = NULL;
   if (b->method && !lt_look(env, self, &in->positional[in->count++])) return false;
-  if (in->count + count > MAX_INPUTS) return lt_throw_type(env, "%s: %zu arguments are too many", op, count);
+  if (in->count + count > MAX_INPUTS)
+    return lt_throw_type(env, "%s: %zu arguments are too many", op, count);
   for (size_t i = 0; i < count; i++)
     if (!lt_look(env, values[i], &in->positional[in->count++])) return false;
   while (in->count > b->method && in->positional[in->count - 1].kind == LT_JS_ABSENT) in->count--;
@@ -125,7 +131,8 @@ static bool read_inputs(napi_env env, napi_callback_info info, const lt_binding 
   return true;
 }
 
-// ---------------------------------------------------------------------------------------------------------- binding
+// ----------------------------------------------------------------------------------------------------------
+// binding
 
 static int find_argument(const lt_operator *op, const char *name) {
   for (int i = 0; i < op->argument_count; i++)
@@ -133,14 +140,17 @@ static int find_argument(const lt_operator *op, const char *name) {
   return -1;
 }
 
-// Assigns what was passed to an overload's arguments; false, with the reason in why, where it does not fit.
-static bool fit(napi_env env, const lt_operator *op, lt_mode mode, const inputs *in, const lt_js **given, char *why, size_t room) {
+// Assigns what was passed to an overload's arguments; false, with the reason in why, where it does
+// not fit.
+static bool fit(napi_env env, const lt_operator *op, lt_mode mode, const inputs *in,
+                const lt_js **given, char *why, size_t room) {
   if (!op->forms[mode][0]) {
     snprintf(why, room, "it has no %s form", mode == LT_OUT ? "out" : "in-place");
     return false;
   }
   if (in->count > op->positional_count) {
-    snprintf(why, room, "it takes %d positional arguments, but %d were given", op->positional_count, in->count);
+    snprintf(why, room, "it takes %d positional arguments, but %d were given", op->positional_count,
+             in->count);
     return false;
   }
   for (int i = 0; i < op->argument_count; i++) given[i] = i < in->count ? &in->positional[i] : NULL;
@@ -164,7 +174,8 @@ static bool fit(napi_env env, const lt_operator *op, lt_mode mode, const inputs 
       return false;
     }
     if (given[i] && !lt_accepts(env, a, given[i])) {
-      snprintf(why, room, "argument '%s' must be %s, not %s", a->name, lt_type_name(a), lt_kind_name(given[i]));
+      snprintf(why, room, "argument '%s' must be %s, not %s", a->name, lt_type_name(a),
+               lt_kind_name(given[i]));
       return false;
     }
   }
@@ -176,7 +187,8 @@ static int signature(const lt_operator *op, char *to, size_t room) {
   int n = snprintf(to, room, "%s(", op->name);
   for (int i = 0; i < op->argument_count && n < (int)room; i++) {
     const lt_argument *a = &op->arguments[i];
-    bool keyword = a->flags & LT_IS_KEYWORD, first = keyword && (i == 0 || !(op->arguments[i - 1].flags & LT_IS_KEYWORD));
+    bool keyword = a->flags & LT_IS_KEYWORD,
+         first = keyword && (i == 0 || !(op->arguments[i - 1].flags & LT_IS_KEYWORD));
     n += snprintf(to + n, room - (size_t)n, "%s%s%s%s", i ? ", " : "", first ? "{" : "", a->name,
                   keyword && i + 1 == op->argument_count ? "}" : "");
   }
@@ -184,18 +196,23 @@ static int signature(const lt_operator *op, char *to, size_t room) {
   return n < (int)room ? n : (int)room - 1;
 }
 
-static const lt_operator *choose(napi_env env, const lt_entry *entry, lt_mode mode, const inputs *in, const lt_js **given) {
+static const lt_operator *choose(napi_env env, const lt_entry *entry, lt_mode mode,
+                                 const inputs *in, const lt_js **given) {
   char why[256], message[1024];
   for (int i = 0; i < entry->count; i++)
-    if (fit(env, &entry->overloads[i], mode, in, given, why, sizeof why)) return &entry->overloads[i];
+    if (fit(env, &entry->overloads[i], mode, in, given, why, sizeof why))
+      return &entry->overloads[i];
   if (entry->count == 1) {
     lt_throw_type(env, "%s: %s", entry->overloads->name, why);
     return NULL;
   }
-  int n = snprintf(message, sizeof message, "%s: no form takes these arguments (", entry->overloads->name);
+  int n = snprintf(message, sizeof message, "%s: no form takes these arguments (",
+                   entry->overloads->name);
   for (int i = 0; i < in->count && n < (int)sizeof message; i++)
-    n += snprintf(message + n, sizeof message - (size_t)n, "%s%s", i ? ", " : "", lt_kind_name(&in->positional[i]));
-  if (n < (int)sizeof message) n += snprintf(message + n, sizeof message - (size_t)n, "); there are ");
+    n += snprintf(message + n, sizeof message - (size_t)n, "%s%s", i ? ", " : "",
+                  lt_kind_name(&in->positional[i]));
+  if (n < (int)sizeof message)
+    n += snprintf(message + n, sizeof message - (size_t)n, "); there are ");
   for (int i = 0; i < entry->count && n + 4 < (int)sizeof message; i++) {
     if (i) n += snprintf(message + n, sizeof message - (size_t)n, " and ");
     n += signature(&entry->overloads[i], message + n, sizeof message - (size_t)n);
@@ -215,7 +232,8 @@ static bool wrap_number(napi_env env, lt_call *call, tensor_scalar scalar, lt_va
   return true;
 }
 
-static bool convert_operand(napi_env env, lt_call *call, int i, const lt_js *js, lt_value *to, bool *number) {
+static bool convert_operand(napi_env env, lt_call *call, int i, const lt_js *js, lt_value *to,
+                            bool *number) {
   const lt_argument *a = &call->op->arguments[i];
   if (js && js->kind == LT_JS_TENSOR) {
     to->tensor = js->box->handle;
@@ -245,8 +263,10 @@ static bool bind_outs(napi_env env, lt_call *call, napi_value out) {
     }
     if (!lt_look(env, item, &js)) return false;
     if (js.kind != LT_JS_TENSOR)
-      return lt_throw_type(env, "%s: out must be %s, not %s", op->name,
-                           op->result_count > 1 ? "an array of a tensor for each result" : "a tensor", lt_kind_name(&js));
+      return lt_throw_type(
+          env, "%s: out must be %s, not %s", op->name,
+          op->result_count > 1 ? "an array of a tensor for each result" : "a tensor",
+          lt_kind_name(&js));
     call->outs[i] = item;
     call->results[i].tensor = js.box->handle;
     if (!lt_hold(env, call, "out", js.box, true)) return false;
@@ -272,13 +292,15 @@ static bool bind(napi_env env, lt_call *call, const inputs *in, const lt_js **gi
     }
   }
   // What a call that makes nothing new returns.
-  bool returns_self = call->mode == LT_INPLACE || (op->result_count == 0 && op->argument_count && op->arguments[0].flags & LT_IS_MUTATED);
+  bool returns_self = call->mode == LT_INPLACE || (op->result_count == 0 && op->argument_count &&
+                                                   op->arguments[0].flags & LT_IS_MUTATED);
   call->outs[0] = returns_self ? given[0]->value : NULL;
   call->form = op->forms[call->mode][number];
   return call->mode != LT_OUT || bind_outs(env, call, in->out);
 }
 
-// ---------------------------------------------------------------------------------------------------------- results
+// ----------------------------------------------------------------------------------------------------------
+// results
 
 static napi_value wrap_result(napi_env env, lt_call *call, tensor_t *tensor, bool alias) {
   int64_t bytes = alias ? 0 : tensor_numel(tensor) * tensor_dtype_size(tensor_get_dtype(tensor));
@@ -346,7 +368,8 @@ static napi_value results(napi_env env, lt_call *call) {
   if (call->shares)
     for (int i = 0; i < call->held_count; i++)
       for (int k = 0; call->held[i].write && k < call->held_count; k++)
-        if (call->held[k].box->buffer && k != i) lt_inherit_buffer(call->held[i].box, call->held[k].box->buffer);
+        if (call->held[k].box->buffer && k != i)
+          lt_inherit_buffer(call->held[i].box, call->held[k].box->buffer);
   if (call->outs[0] && (call->mode != LT_OUT || op->result_count == 1)) return call->outs[0];
   if (op->result_count == 0) {
     lt_ok(env, napi_get_undefined(env, &v));
@@ -356,14 +379,17 @@ static napi_value results(napi_env env, lt_call *call) {
   if (!lt_ok(env, napi_create_object(env, &object))) return NULL;
   for (int i = 0; i < op->result_count; i++) {
     v = call->mode == LT_OUT ? call->outs[i] : one_result(env, call, i);
-    if (!v || !lt_ok(env, napi_set_named_property(env, object, op->results[i].name, v))) return NULL;
+    if (!v || !lt_ok(env, napi_set_named_property(env, object, op->results[i].name, v)))
+      return NULL;
   }
   return object;
 }
 
-// ------------------------------------------------------------------------------------------------------ synchronous
+// ------------------------------------------------------------------------------------------------------
+// synchronous
 
-static bool prepare(napi_env env, napi_callback_info info, const lt_binding **binding, lt_call *call) {
+static bool prepare(napi_env env, napi_callback_info info, const lt_binding **binding,
+                    lt_call *call) {
   inputs in;
   const lt_js *given[LT_MAX_ARGUMENTS];
   if (!read_inputs(env, info, binding, &in)) return false;
@@ -372,7 +398,8 @@ static bool prepare(napi_env env, napi_callback_info info, const lt_binding **bi
   const lt_operator *op = choose(env, b->entry, mode, &in, given);
   if (!op) return false;
   start_call(call, op, mode);
-  if (mode == LT_INPLACE && given[0]->kind != LT_JS_TENSOR) return lt_throw_type(env, "%s_: the method was used on %s", op->name, lt_kind_name(given[0]));
+  if (mode == LT_INPLACE && given[0]->kind != LT_JS_TENSOR)
+    return lt_throw_type(env, "%s_: the method was used on %s", op->name, lt_kind_name(given[0]));
   if (bind(env, call, &in, given)) return true;
   end_call(call);
   return false;
@@ -389,7 +416,8 @@ static napi_value invoke(napi_env env, napi_callback_info info) {
   return v;
 }
 
-// ----------------------------------------------------------------------------------------------------- asynchronous
+// -----------------------------------------------------------------------------------------------------
+// asynchronous
 
 // An asynchronous call. Its tensors stay alive, and are not changed by others, until it is done.
 typedef struct job {
@@ -433,7 +461,8 @@ static bool keep_outs(napi_env env, job *j) {
   if (!lt_ok(env, napi_create_array(env, &array))) return false;
   int count = j->call.mode == LT_OUT ? j->call.op->result_count : 1;
   for (int i = 0; i < count; i++)
-    if (j->call.outs[i] && !lt_ok(env, napi_set_element(env, array, (uint32_t)i, j->call.outs[i]))) return false;
+    if (j->call.outs[i] && !lt_ok(env, napi_set_element(env, array, (uint32_t)i, j->call.outs[i])))
+      return false;
   return lt_ok(env, napi_create_reference(env, array, 1, &j->outs));
 }
 
@@ -442,7 +471,8 @@ static bool restore_outs(napi_env env, job *j) {
   if (!lt_ok(env, napi_get_reference_value(env, j->outs, &array))) return false;
   int count = j->call.mode == LT_OUT ? j->call.op->result_count : 1;
   for (int i = 0; i < count; i++)
-    if (j->call.outs[i] && !lt_ok(env, napi_get_element(env, array, (uint32_t)i, &j->call.outs[i]))) return false;
+    if (j->call.outs[i] && !lt_ok(env, napi_get_element(env, array, (uint32_t)i, &j->call.outs[i])))
+      return false;
   return true;
 }
 
@@ -463,13 +493,18 @@ static napi_value take_exception(napi_env env) {
 static void finish_job(napi_env env, napi_status state, void *data) {
   job *j = data;
   napi_value value = NULL;
-  if (state == napi_ok && j->status == TENSOR_OK && restore_outs(env, j)) value = results(env, &j->call);
+  if (state == napi_ok && j->status == TENSOR_OK && restore_outs(env, j))
+    value = results(env, &j->call);
   let_go(env, &j->call);
   if (value) {
     napi_resolve_deferred(env, j->deferred, value);
   } else {
-    const char *message = state == napi_cancelled ? "the call was cancelled" : j->message ? j->message : "the call failed";
-    napi_value error = j->status || state != napi_ok ? lt_error(env, j->status ? j->status : TENSOR_ERROR_RUNTIME, message) : take_exception(env);
+    const char *message = state == napi_cancelled ? "the call was cancelled"
+                          : j->message            ? j->message
+                                                  : "the call failed";
+    napi_value error = j->status || state != napi_ok
+                           ? lt_error(env, j->status ? j->status : TENSOR_ERROR_RUNTIME, message)
+                           : take_exception(env);
     if (error) napi_reject_deferred(env, j->deferred, error);
   }
   free_job(env, j);
@@ -480,7 +515,8 @@ static void finish_job(napi_env env, napi_status state, void *data) {
 static napi_value rejected(napi_env env) {
   napi_value promise = NULL, error = take_exception(env);
   napi_deferred deferred;
-  if (error && napi_create_promise(env, &deferred, &promise) == napi_ok) napi_reject_deferred(env, deferred, error);
+  if (error && napi_create_promise(env, &deferred, &promise) == napi_ok)
+    napi_reject_deferred(env, deferred, error);
   return promise;
 }
 
@@ -493,7 +529,8 @@ static napi_value invoke_async(napi_env env, napi_callback_info info) {
     free(j);
     return rejected(env);
   }
-  if (!keep_outs(env, j) || !lt_ok(env, napi_create_string_utf8(env, j->call.op->name, NAPI_AUTO_LENGTH, &name)) ||
+  if (!keep_outs(env, j) ||
+      !lt_ok(env, napi_create_string_utf8(env, j->call.op->name, NAPI_AUTO_LENGTH, &name)) ||
       !lt_ok(env, napi_create_async_work(env, NULL, name, run_job, finish_job, j, &j->work)) ||
       !lt_ok(env, napi_create_promise(env, &j->deferred, &promise))) {
     free_job(env, j);
@@ -506,10 +543,12 @@ static napi_value invoke_async(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-// ------------------------------------------------------------------------------------------------------ registration
+// ------------------------------------------------------------------------------------------------------
+// registration
 
 // The object that path lies in, made where missing, and the last part of path.
-static bool find_place(napi_env env, napi_value exports, const char *path, napi_value *object, const char **last) {
+static bool find_place(napi_env env, napi_value exports, const char *path, napi_value *object,
+                       const char **last) {
   *object = exports;
   for (const char *dot; (dot = strchr(path, '.')); path = dot + 1) {
     napi_value key, next;
@@ -518,7 +557,8 @@ static bool find_place(napi_env env, napi_value exports, const char *path, napi_
         !lt_ok(env, napi_has_own_property(env, *object, key, &has)))
       return false;
     if (has ? !lt_ok(env, napi_get_property(env, *object, key, &next))
-            : !lt_ok(env, napi_create_object(env, &next)) || !lt_ok(env, napi_set_property(env, *object, key, next)))
+            : !lt_ok(env, napi_create_object(env, &next)) ||
+                  !lt_ok(env, napi_set_property(env, *object, key, next)))
       return false;
     *object = next;
   }
@@ -526,15 +566,24 @@ static bool find_place(napi_env env, napi_value exports, const char *path, napi_
   return true;
 }
 
-static bool define(napi_env env, lt_binding *binding, napi_value object, const char *name, const char *suffix) {
+static bool define(napi_env env, lt_binding *binding, napi_value object, const char *name,
+                   const char *suffix) {
   char full[96];
   snprintf(full, sizeof full, "%s%s", name, suffix);
-  const napi_property_descriptor property = {full, NULL, binding->async ? invoke_async : invoke, NULL, NULL, NULL,
-                                             binding->method ? napi_default_method : napi_default_jsproperty, binding};
+  const napi_property_descriptor property = {
+      full,
+      NULL,
+      binding->async ? invoke_async : invoke,
+      NULL,
+      NULL,
+      NULL,
+      binding->method ? napi_default_method : napi_default_jsproperty,
+      binding};
   return lt_ok(env, napi_define_properties(env, object, 1, &property));
 }
 
-static bool prototype_of(napi_env env, napi_value exports, const char *class, napi_value *prototype) {
+static bool prototype_of(napi_env env, napi_value exports, const char *class,
+                         napi_value *prototype) {
   napi_value constructor;
   return lt_ok(env, napi_get_named_property(env, exports, class, &constructor)) &&
          lt_ok(env, napi_get_named_property(env, constructor, "prototype", prototype));
@@ -542,7 +591,8 @@ static bool prototype_of(napi_env env, napi_value exports, const char *class, na
 
 bool lt_define_operators(napi_env env, lt_env *e, napi_value exports) {
   napi_value tensor, storage, generator;
-  if (!prototype_of(env, exports, "Tensor", &tensor) || !prototype_of(env, exports, "Storage", &storage) ||
+  if (!prototype_of(env, exports, "Tensor", &tensor) ||
+      !prototype_of(env, exports, "Storage", &storage) ||
       !prototype_of(env, exports, "Generator", &generator))
     return false;
   lt_binding *next = e->bindings = calloc(4 * lt_entry_count, sizeof *next);
@@ -552,7 +602,9 @@ bool lt_define_operators(napi_env env, lt_env *e, napi_value exports) {
     napi_value object;
     const char *name;
     napi_handle_scope scope;
-    if (!lt_ok(env, napi_open_handle_scope(env, &scope)) || !find_place(env, exports, entry->path, &object, &name)) return false;
+    if (!lt_ok(env, napi_open_handle_scope(env, &scope)) ||
+        !find_place(env, exports, entry->path, &object, &name))
+      return false;
     if (entry->forms & LT_AS_FUNCTION) {
       *next = (lt_binding){entry, LT_FUNCTION, false, false};
       if (!define(env, next++, object, name, "")) return false;
@@ -560,7 +612,9 @@ bool lt_define_operators(napi_env env, lt_env *e, napi_value exports) {
       if (entry->forms & LT_AS_ASYNC && !define(env, next++, object, name, "Async")) return false;
     }
     if (entry->forms & LT_AS_METHOD) {
-      napi_value class = entry->forms & LT_AS_STORAGE ? storage : entry->forms & LT_AS_GENERATOR ? generator : tensor;
+      napi_value class = entry->forms & LT_AS_STORAGE     ? storage
+                         : entry->forms & LT_AS_GENERATOR ? generator
+                                                          : tensor;
       *next = (lt_binding){entry, LT_FUNCTION, true, false};
       if (!define(env, next++, class, name, "")) return false;
     }

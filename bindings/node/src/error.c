@@ -23,7 +23,8 @@ static const struct {
 };
 
 napi_value lt_error(napi_env env, tensor_status status, const char *message) {
-  size_t at = status > 0 && (size_t)status < sizeof kinds / sizeof *kinds ? status : TENSOR_ERROR_INTERNAL;
+  size_t at =
+      status > 0 && (size_t)status < sizeof kinds / sizeof *kinds ? status : TENSOR_ERROR_INTERNAL;
   napi_value code, text, error = NULL;
   if (napi_create_string_utf8(env, kinds[at].code, NAPI_AUTO_LENGTH, &code) == napi_ok &&
       napi_create_string_utf8(env, message, NAPI_AUTO_LENGTH, &text) == napi_ok)
@@ -57,7 +58,8 @@ bool lt_ok(napi_env env, napi_status status) {
   if (status == napi_ok) return true;
   const napi_extended_error_info *info = NULL;
   const char *message = "a Node-API call failed";
-  if (napi_get_last_error_info(env, &info) == napi_ok && info->error_message) message = info->error_message;
+  if (napi_get_last_error_info(env, &info) == napi_ok && info->error_message)
+    message = info->error_message;
   lt_throw_status(env, TENSOR_ERROR_INTERNAL, message);
   return false;
 }

@@ -3353,8 +3353,22 @@ static const lt_argument arguments_randint[] = {
 static const lt_argument results_randint[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
+static tensor_status call_randint_high(const lt_value *a, lt_value *r) { return tensor_randint_high(a[0].i, a[1].list.data, a[1].list.length, a[2].generator, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static tensor_status call_randint_high_out(const lt_value *a, lt_value *r) { return tensor_randint_high_out(a[0].i, a[1].list.data, a[1].list.length, a[2].generator, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, r[0].tensor); }
+static const lt_argument arguments_randint_high[] = {
+    {"high", LT_INT, 0, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_randint_high[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
 static const lt_operator overloads_randint[] = {
     {"randint", arguments_randint, results_randint, 7, 3, 1, -1, {{call_randint, NULL}, {NULL, NULL}, {call_randint_out, NULL}}},
+    {"randint", arguments_randint_high, results_randint_high, 6, 2, 1, -1, {{call_randint_high, NULL}, {NULL, NULL}, {call_randint_high_out, NULL}}},
 };
 
 static tensor_status call_randperm(const lt_value *a, lt_value *r) { return tensor_randperm(a[0].i, a[1].generator, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
@@ -3419,8 +3433,22 @@ static const lt_argument arguments_randint_like[] = {
 static const lt_argument results_randint_like[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
+static tensor_status call_randint_like_high(const lt_value *a, lt_value *r) { return tensor_randint_like_high(a[0].tensor, a[1].i, a[2].generator, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, (tensor_memory_format)a[6].i, &r[0].tensor); }
+static const lt_argument arguments_randint_like_high[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"high", LT_INT, 0, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_randint_like_high[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
 static const lt_operator overloads_randint_like[] = {
     {"randintLike", arguments_randint_like, results_randint_like, 8, 3, 1, -1, {{call_randint_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"randintLike", arguments_randint_like_high, results_randint_like_high, 7, 2, 1, -1, {{call_randint_like_high, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_normal_tensors(const lt_value *a, lt_value *r) { return tensor_normal_tensors(a[0].tensor, a[1].tensor, a[2].generator, &r[0].tensor); }
@@ -4195,17 +4223,6 @@ static const lt_operator overloads_frac[] = {
     {"frac", arguments_frac, results_frac, 1, 1, 1, -1, {{call_frac, NULL}, {call_frac_, NULL}, {call_frac_out, NULL}}},
 };
 
-static tensor_status call_clamp(const lt_value *a, lt_value *r) { return tensor_clamp(a[0].tensor, a[1].scalar, a[2].scalar, &r[0].tensor); }
-static tensor_status call_clamp_(const lt_value *a, lt_value *r) { (void)r; return tensor_clamp_(a[0].tensor, a[1].scalar, a[2].scalar); }
-static tensor_status call_clamp_out(const lt_value *a, lt_value *r) { return tensor_clamp_out(a[0].tensor, a[1].scalar, a[2].scalar, r[0].tensor); }
-static const lt_argument arguments_clamp[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"min", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"max", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-};
-static const lt_argument results_clamp[] = {
-    {"out", LT_TENSOR, 0, {0}},
-};
 static tensor_status call_clamp_tensor(const lt_value *a, lt_value *r) { return tensor_clamp_tensor(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
 static tensor_status call_clamp_tensor_(const lt_value *a, lt_value *r) { (void)r; return tensor_clamp_tensor_(a[0].tensor, a[1].tensor, a[2].tensor); }
 static tensor_status call_clamp_tensor_out(const lt_value *a, lt_value *r) { return tensor_clamp_tensor_out(a[0].tensor, a[1].tensor, a[2].tensor, r[0].tensor); }
@@ -4217,22 +4234,22 @@ static const lt_argument arguments_clamp_tensor[] = {
 static const lt_argument results_clamp_tensor[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
-static const lt_operator overloads_clamp[] = {
-    {"clamp", arguments_clamp, results_clamp, 3, 3, 1, -1, {{call_clamp, NULL}, {call_clamp_, NULL}, {call_clamp_out, NULL}}},
-    {"clamp", arguments_clamp_tensor, results_clamp_tensor, 3, 3, 1, -1, {{call_clamp_tensor, NULL}, {call_clamp_tensor_, NULL}, {call_clamp_tensor_out, NULL}}},
-};
-
-static tensor_status call_clip(const lt_value *a, lt_value *r) { return tensor_clip(a[0].tensor, a[1].scalar, a[2].scalar, &r[0].tensor); }
-static tensor_status call_clip_(const lt_value *a, lt_value *r) { (void)r; return tensor_clip_(a[0].tensor, a[1].scalar, a[2].scalar); }
-static tensor_status call_clip_out(const lt_value *a, lt_value *r) { return tensor_clip_out(a[0].tensor, a[1].scalar, a[2].scalar, r[0].tensor); }
-static const lt_argument arguments_clip[] = {
+static tensor_status call_clamp(const lt_value *a, lt_value *r) { return tensor_clamp(a[0].tensor, a[1].scalar, a[2].scalar, &r[0].tensor); }
+static tensor_status call_clamp_(const lt_value *a, lt_value *r) { (void)r; return tensor_clamp_(a[0].tensor, a[1].scalar, a[2].scalar); }
+static tensor_status call_clamp_out(const lt_value *a, lt_value *r) { return tensor_clamp_out(a[0].tensor, a[1].scalar, a[2].scalar, r[0].tensor); }
+static const lt_argument arguments_clamp[] = {
     {"input", LT_TENSOR, 0, {0}},
     {"min", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
     {"max", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
 };
-static const lt_argument results_clip[] = {
+static const lt_argument results_clamp[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
+static const lt_operator overloads_clamp_tensor[] = {
+    {"clamp", arguments_clamp_tensor, results_clamp_tensor, 3, 3, 1, -1, {{call_clamp_tensor, NULL}, {call_clamp_tensor_, NULL}, {call_clamp_tensor_out, NULL}}},
+    {"clamp", arguments_clamp, results_clamp, 3, 3, 1, -1, {{call_clamp, NULL}, {call_clamp_, NULL}, {call_clamp_out, NULL}}},
+};
+
 static tensor_status call_clip_tensor(const lt_value *a, lt_value *r) { return tensor_clip_tensor(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
 static tensor_status call_clip_tensor_(const lt_value *a, lt_value *r) { (void)r; return tensor_clip_tensor_(a[0].tensor, a[1].tensor, a[2].tensor); }
 static tensor_status call_clip_tensor_out(const lt_value *a, lt_value *r) { return tensor_clip_tensor_out(a[0].tensor, a[1].tensor, a[2].tensor, r[0].tensor); }
@@ -4244,9 +4261,20 @@ static const lt_argument arguments_clip_tensor[] = {
 static const lt_argument results_clip_tensor[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
-static const lt_operator overloads_clip[] = {
-    {"clip", arguments_clip, results_clip, 3, 3, 1, -1, {{call_clip, NULL}, {call_clip_, NULL}, {call_clip_out, NULL}}},
+static tensor_status call_clip(const lt_value *a, lt_value *r) { return tensor_clip(a[0].tensor, a[1].scalar, a[2].scalar, &r[0].tensor); }
+static tensor_status call_clip_(const lt_value *a, lt_value *r) { (void)r; return tensor_clip_(a[0].tensor, a[1].scalar, a[2].scalar); }
+static tensor_status call_clip_out(const lt_value *a, lt_value *r) { return tensor_clip_out(a[0].tensor, a[1].scalar, a[2].scalar, r[0].tensor); }
+static const lt_argument arguments_clip[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"min", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"max", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+};
+static const lt_argument results_clip[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_clip_tensor[] = {
     {"clip", arguments_clip_tensor, results_clip_tensor, 3, 3, 1, -1, {{call_clip_tensor, NULL}, {call_clip_tensor_, NULL}, {call_clip_tensor_out, NULL}}},
+    {"clip", arguments_clip, results_clip, 3, 3, 1, -1, {{call_clip, NULL}, {call_clip_, NULL}, {call_clip_out, NULL}}},
 };
 
 static tensor_status call_clamp_min(const lt_value *a, lt_value *r) { return tensor_clamp_min(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -5007,7 +5035,7 @@ static const lt_argument results_special_expit[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_expit[] = {
-    {"specialExpit", arguments_special_expit, results_special_expit, 1, 1, 1, -1, {{call_special_expit, NULL}, {NULL, NULL}, {call_special_expit_out, NULL}}},
+    {"special.expit", arguments_special_expit, results_special_expit, 1, 1, 1, -1, {{call_special_expit, NULL}, {NULL, NULL}, {call_special_expit_out, NULL}}},
 };
 
 static tensor_status call_special_exp2(const lt_value *a, lt_value *r) { return tensor_special_exp2(a[0].tensor, &r[0].tensor); }
@@ -5019,7 +5047,7 @@ static const lt_argument results_special_exp2[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_exp2[] = {
-    {"specialExp2", arguments_special_exp2, results_special_exp2, 1, 1, 1, -1, {{call_special_exp2, NULL}, {NULL, NULL}, {call_special_exp2_out, NULL}}},
+    {"special.exp2", arguments_special_exp2, results_special_exp2, 1, 1, 1, -1, {{call_special_exp2, NULL}, {NULL, NULL}, {call_special_exp2_out, NULL}}},
 };
 
 static tensor_status call_special_expm1(const lt_value *a, lt_value *r) { return tensor_special_expm1(a[0].tensor, &r[0].tensor); }
@@ -5031,7 +5059,7 @@ static const lt_argument results_special_expm1[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_expm1[] = {
-    {"specialExpm1", arguments_special_expm1, results_special_expm1, 1, 1, 1, -1, {{call_special_expm1, NULL}, {NULL, NULL}, {call_special_expm1_out, NULL}}},
+    {"special.expm1", arguments_special_expm1, results_special_expm1, 1, 1, 1, -1, {{call_special_expm1, NULL}, {NULL, NULL}, {call_special_expm1_out, NULL}}},
 };
 
 static tensor_status call_special_log1p(const lt_value *a, lt_value *r) { return tensor_special_log1p(a[0].tensor, &r[0].tensor); }
@@ -5043,7 +5071,7 @@ static const lt_argument results_special_log1p[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_log1p[] = {
-    {"specialLog1p", arguments_special_log1p, results_special_log1p, 1, 1, 1, -1, {{call_special_log1p, NULL}, {NULL, NULL}, {call_special_log1p_out, NULL}}},
+    {"special.log1p", arguments_special_log1p, results_special_log1p, 1, 1, 1, -1, {{call_special_log1p, NULL}, {NULL, NULL}, {call_special_log1p_out, NULL}}},
 };
 
 static tensor_status call_special_erf(const lt_value *a, lt_value *r) { return tensor_special_erf(a[0].tensor, &r[0].tensor); }
@@ -5055,7 +5083,7 @@ static const lt_argument results_special_erf[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_erf[] = {
-    {"specialErf", arguments_special_erf, results_special_erf, 1, 1, 1, -1, {{call_special_erf, NULL}, {NULL, NULL}, {call_special_erf_out, NULL}}},
+    {"special.erf", arguments_special_erf, results_special_erf, 1, 1, 1, -1, {{call_special_erf, NULL}, {NULL, NULL}, {call_special_erf_out, NULL}}},
 };
 
 static tensor_status call_special_erfc(const lt_value *a, lt_value *r) { return tensor_special_erfc(a[0].tensor, &r[0].tensor); }
@@ -5067,7 +5095,7 @@ static const lt_argument results_special_erfc[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_erfc[] = {
-    {"specialErfc", arguments_special_erfc, results_special_erfc, 1, 1, 1, -1, {{call_special_erfc, NULL}, {NULL, NULL}, {call_special_erfc_out, NULL}}},
+    {"special.erfc", arguments_special_erfc, results_special_erfc, 1, 1, 1, -1, {{call_special_erfc, NULL}, {NULL, NULL}, {call_special_erfc_out, NULL}}},
 };
 
 static tensor_status call_special_erfinv(const lt_value *a, lt_value *r) { return tensor_special_erfinv(a[0].tensor, &r[0].tensor); }
@@ -5079,7 +5107,7 @@ static const lt_argument results_special_erfinv[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_erfinv[] = {
-    {"specialErfinv", arguments_special_erfinv, results_special_erfinv, 1, 1, 1, -1, {{call_special_erfinv, NULL}, {NULL, NULL}, {call_special_erfinv_out, NULL}}},
+    {"special.erfinv", arguments_special_erfinv, results_special_erfinv, 1, 1, 1, -1, {{call_special_erfinv, NULL}, {NULL, NULL}, {call_special_erfinv_out, NULL}}},
 };
 
 static tensor_status call_special_gammaln(const lt_value *a, lt_value *r) { return tensor_special_gammaln(a[0].tensor, &r[0].tensor); }
@@ -5091,7 +5119,7 @@ static const lt_argument results_special_gammaln[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_gammaln[] = {
-    {"specialGammaln", arguments_special_gammaln, results_special_gammaln, 1, 1, 1, -1, {{call_special_gammaln, NULL}, {NULL, NULL}, {call_special_gammaln_out, NULL}}},
+    {"special.gammaln", arguments_special_gammaln, results_special_gammaln, 1, 1, 1, -1, {{call_special_gammaln, NULL}, {NULL, NULL}, {call_special_gammaln_out, NULL}}},
 };
 
 static tensor_status call_special_digamma(const lt_value *a, lt_value *r) { return tensor_special_digamma(a[0].tensor, &r[0].tensor); }
@@ -5103,7 +5131,7 @@ static const lt_argument results_special_digamma[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_digamma[] = {
-    {"specialDigamma", arguments_special_digamma, results_special_digamma, 1, 1, 1, -1, {{call_special_digamma, NULL}, {NULL, NULL}, {call_special_digamma_out, NULL}}},
+    {"special.digamma", arguments_special_digamma, results_special_digamma, 1, 1, 1, -1, {{call_special_digamma, NULL}, {NULL, NULL}, {call_special_digamma_out, NULL}}},
 };
 
 static tensor_status call_special_psi(const lt_value *a, lt_value *r) { return tensor_special_psi(a[0].tensor, &r[0].tensor); }
@@ -5115,7 +5143,7 @@ static const lt_argument results_special_psi[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_psi[] = {
-    {"specialPsi", arguments_special_psi, results_special_psi, 1, 1, 1, -1, {{call_special_psi, NULL}, {NULL, NULL}, {call_special_psi_out, NULL}}},
+    {"special.psi", arguments_special_psi, results_special_psi, 1, 1, 1, -1, {{call_special_psi, NULL}, {NULL, NULL}, {call_special_psi_out, NULL}}},
 };
 
 static tensor_status call_special_i0(const lt_value *a, lt_value *r) { return tensor_special_i0(a[0].tensor, &r[0].tensor); }
@@ -5127,7 +5155,7 @@ static const lt_argument results_special_i0[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_i0[] = {
-    {"specialI0", arguments_special_i0, results_special_i0, 1, 1, 1, -1, {{call_special_i0, NULL}, {NULL, NULL}, {call_special_i0_out, NULL}}},
+    {"special.i0", arguments_special_i0, results_special_i0, 1, 1, 1, -1, {{call_special_i0, NULL}, {NULL, NULL}, {call_special_i0_out, NULL}}},
 };
 
 static tensor_status call_special_sinc(const lt_value *a, lt_value *r) { return tensor_special_sinc(a[0].tensor, &r[0].tensor); }
@@ -5139,7 +5167,7 @@ static const lt_argument results_special_sinc[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_sinc[] = {
-    {"specialSinc", arguments_special_sinc, results_special_sinc, 1, 1, 1, -1, {{call_special_sinc, NULL}, {NULL, NULL}, {call_special_sinc_out, NULL}}},
+    {"special.sinc", arguments_special_sinc, results_special_sinc, 1, 1, 1, -1, {{call_special_sinc, NULL}, {NULL, NULL}, {call_special_sinc_out, NULL}}},
 };
 
 static tensor_status call_special_round(const lt_value *a, lt_value *r) { return tensor_special_round(a[0].tensor, a[1].i, &r[0].tensor); }
@@ -5152,7 +5180,7 @@ static const lt_argument results_special_round[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_round[] = {
-    {"specialRound", arguments_special_round, results_special_round, 2, 1, 1, -1, {{call_special_round, NULL}, {NULL, NULL}, {call_special_round_out, NULL}}},
+    {"special.round", arguments_special_round, results_special_round, 2, 1, 1, -1, {{call_special_round, NULL}, {NULL, NULL}, {call_special_round_out, NULL}}},
 };
 
 static tensor_status call_special_logit(const lt_value *a, lt_value *r) { return tensor_special_logit(a[0].tensor, a[1].number, &r[0].tensor); }
@@ -5165,7 +5193,7 @@ static const lt_argument results_special_logit[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_logit[] = {
-    {"specialLogit", arguments_special_logit, results_special_logit, 2, 2, 1, -1, {{call_special_logit, NULL}, {NULL, NULL}, {call_special_logit_out, NULL}}},
+    {"special.logit", arguments_special_logit, results_special_logit, 2, 2, 1, -1, {{call_special_logit, NULL}, {NULL, NULL}, {call_special_logit_out, NULL}}},
 };
 
 static tensor_status call_special_polygamma(const lt_value *a, lt_value *r) { return tensor_special_polygamma(a[0].i, a[1].tensor, &r[0].tensor); }
@@ -5178,7 +5206,7 @@ static const lt_argument results_special_polygamma[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_polygamma[] = {
-    {"specialPolygamma", arguments_special_polygamma, results_special_polygamma, 2, 2, 1, -1, {{call_special_polygamma, NULL}, {NULL, NULL}, {call_special_polygamma_out, NULL}}},
+    {"special.polygamma", arguments_special_polygamma, results_special_polygamma, 2, 2, 1, -1, {{call_special_polygamma, NULL}, {NULL, NULL}, {call_special_polygamma_out, NULL}}},
 };
 
 static tensor_status call_special_multigammaln(const lt_value *a, lt_value *r) { return tensor_special_multigammaln(a[0].tensor, a[1].i, &r[0].tensor); }
@@ -5191,7 +5219,7 @@ static const lt_argument results_special_multigammaln[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_multigammaln[] = {
-    {"specialMultigammaln", arguments_special_multigammaln, results_special_multigammaln, 2, 2, 1, -1, {{call_special_multigammaln, NULL}, {NULL, NULL}, {call_special_multigammaln_out, NULL}}},
+    {"special.multigammaln", arguments_special_multigammaln, results_special_multigammaln, 2, 2, 1, -1, {{call_special_multigammaln, NULL}, {NULL, NULL}, {call_special_multigammaln_out, NULL}}},
 };
 
 static tensor_status call_special_gammainc(const lt_value *a, lt_value *r) { return tensor_special_gammainc(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -5204,7 +5232,7 @@ static const lt_argument results_special_gammainc[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_gammainc[] = {
-    {"specialGammainc", arguments_special_gammainc, results_special_gammainc, 2, 2, 1, -1, {{call_special_gammainc, NULL}, {NULL, NULL}, {call_special_gammainc_out, NULL}}},
+    {"special.gammainc", arguments_special_gammainc, results_special_gammainc, 2, 2, 1, -1, {{call_special_gammainc, NULL}, {NULL, NULL}, {call_special_gammainc_out, NULL}}},
 };
 
 static tensor_status call_special_gammaincc(const lt_value *a, lt_value *r) { return tensor_special_gammaincc(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -5217,7 +5245,7 @@ static const lt_argument results_special_gammaincc[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_gammaincc[] = {
-    {"specialGammaincc", arguments_special_gammaincc, results_special_gammaincc, 2, 2, 1, -1, {{call_special_gammaincc, NULL}, {NULL, NULL}, {call_special_gammaincc_out, NULL}}},
+    {"special.gammaincc", arguments_special_gammaincc, results_special_gammaincc, 2, 2, 1, -1, {{call_special_gammaincc, NULL}, {NULL, NULL}, {call_special_gammaincc_out, NULL}}},
 };
 
 static tensor_status call_special_xlogy(const lt_value *a, lt_value *r) { return tensor_special_xlogy(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -5232,7 +5260,7 @@ static const lt_argument results_special_xlogy[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_xlogy[] = {
-    {"specialXlogy", arguments_special_xlogy, results_special_xlogy, 2, 2, 1, 1, {{call_special_xlogy, call_special_xlogy_scalar}, {NULL, NULL}, {call_special_xlogy_out, call_special_xlogy_scalar_out}}},
+    {"special.xlogy", arguments_special_xlogy, results_special_xlogy, 2, 2, 1, 1, {{call_special_xlogy, call_special_xlogy_scalar}, {NULL, NULL}, {call_special_xlogy_out, call_special_xlogy_scalar_out}}},
 };
 
 static tensor_status call_special_xlog1py(const lt_value *a, lt_value *r) { return tensor_special_xlog1py(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -5247,7 +5275,7 @@ static const lt_argument results_special_xlog1py[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_xlog1py[] = {
-    {"specialXlog1py", arguments_special_xlog1py, results_special_xlog1py, 2, 2, 1, 1, {{call_special_xlog1py, call_special_xlog1py_scalar}, {NULL, NULL}, {call_special_xlog1py_out, call_special_xlog1py_scalar_out}}},
+    {"special.xlog1py", arguments_special_xlog1py, results_special_xlog1py, 2, 2, 1, 1, {{call_special_xlog1py, call_special_xlog1py_scalar}, {NULL, NULL}, {call_special_xlog1py_out, call_special_xlog1py_scalar_out}}},
 };
 
 static tensor_status call_special_zeta(const lt_value *a, lt_value *r) { return tensor_special_zeta(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -5262,7 +5290,7 @@ static const lt_argument results_special_zeta[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
 static const lt_operator overloads_special_zeta[] = {
-    {"specialZeta", arguments_special_zeta, results_special_zeta, 2, 2, 1, 1, {{call_special_zeta, call_special_zeta_scalar}, {NULL, NULL}, {call_special_zeta_out, call_special_zeta_scalar_out}}},
+    {"special.zeta", arguments_special_zeta, results_special_zeta, 2, 2, 1, 1, {{call_special_zeta, call_special_zeta_scalar}, {NULL, NULL}, {call_special_zeta_out, call_special_zeta_scalar_out}}},
 };
 
 static tensor_status call_is_read_only(const lt_value *a, lt_value *r) { return tensor_is_read_only(a[0].tensor, &r[0].b); }
@@ -5317,6 +5345,14 @@ static const lt_argument arguments_storage_resize_[] = {
 };
 static const lt_operator overloads_storage_resize_[] = {
     {"storageResize_", arguments_storage_resize_, NULL, 2, 2, 0, -1, {{call_storage_resize_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_fix_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_fix_(a[0].storage); }
+static const lt_argument arguments_storage_fix_[] = {
+    {"input", LT_STORAGE, LT_IS_MUTATED, {0}},
+};
+static const lt_operator overloads_storage_fix_[] = {
+    {"storageFix_", arguments_storage_fix_, NULL, 1, 1, 0, -1, {{call_storage_fix_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_get_device(const lt_value *a, lt_value *r) { return tensor_storage_get_device(a[0].storage, &r[0].device); }
@@ -6215,11 +6251,11 @@ const lt_entry lt_entries[] = {
     {"cpuTier", overloads_cpu_tier, 1, LT_AS_FUNCTION},
     {"rand", overloads_rand, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"randn", overloads_randn, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"randint", overloads_randint, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"randint", overloads_randint, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"randperm", overloads_randperm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"randLike", overloads_rand_like, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"randnLike", overloads_randn_like, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"randintLike", overloads_randint_like, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"randintLike", overloads_randint_like, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"normal", overloads_normal_tensors, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"bernoulli", overloads_bernoulli, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"multinomial", overloads_multinomial, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
@@ -6266,8 +6302,8 @@ const lt_entry lt_entries[] = {
     {"fix", overloads_fix, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"round", overloads_round, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"frac", overloads_frac, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
-    {"clamp", overloads_clamp, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
-    {"clip", overloads_clip, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"clamp", overloads_clamp_tensor, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"clip", overloads_clip_tensor, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"clampMin", overloads_clamp_min, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"clampMax", overloads_clamp_max, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"maximum", overloads_maximum, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
@@ -6318,32 +6354,33 @@ const lt_entry lt_entries[] = {
     {"nanToNum", overloads_nan_to_num, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"deg2rad", overloads_deg2rad, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"rad2deg", overloads_rad2deg, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
-    {"specialExpit", overloads_special_expit, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialExp2", overloads_special_exp2, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialExpm1", overloads_special_expm1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialLog1p", overloads_special_log1p, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialErf", overloads_special_erf, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialErfc", overloads_special_erfc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialErfinv", overloads_special_erfinv, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialGammaln", overloads_special_gammaln, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialDigamma", overloads_special_digamma, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialPsi", overloads_special_psi, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialI0", overloads_special_i0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialSinc", overloads_special_sinc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialRound", overloads_special_round, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialLogit", overloads_special_logit, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialPolygamma", overloads_special_polygamma, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialMultigammaln", overloads_special_multigammaln, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialGammainc", overloads_special_gammainc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialGammaincc", overloads_special_gammaincc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialXlogy", overloads_special_xlogy, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialXlog1py", overloads_special_xlog1py, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"specialZeta", overloads_special_zeta, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.expit", overloads_special_expit, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.exp2", overloads_special_exp2, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.expm1", overloads_special_expm1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.log1p", overloads_special_log1p, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.erf", overloads_special_erf, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.erfc", overloads_special_erfc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.erfinv", overloads_special_erfinv, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.gammaln", overloads_special_gammaln, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.digamma", overloads_special_digamma, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.psi", overloads_special_psi, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.i0", overloads_special_i0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.sinc", overloads_special_sinc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.round", overloads_special_round, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.logit", overloads_special_logit, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.polygamma", overloads_special_polygamma, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.multigammaln", overloads_special_multigammaln, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.gammainc", overloads_special_gammainc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.gammaincc", overloads_special_gammaincc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.xlogy", overloads_special_xlogy, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.xlog1py", overloads_special_xlog1py, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.zeta", overloads_special_zeta, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"isReadOnly", overloads_is_read_only, 1, LT_AS_FUNCTION | LT_AS_METHOD},
     {"untypedStorage", overloads_untyped_storage, 1, LT_AS_METHOD},
     {"storageNew", overloads_storage_new, 1, LT_AS_FUNCTION},
     {"nbytes", overloads_storage_nbytes, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"resize_", overloads_storage_resize_, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"fix_", overloads_storage_fix_, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"getDevice", overloads_storage_get_device, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"useCount", overloads_storage_use_count, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"toString", overloads_storage_to_string, 1, LT_AS_METHOD | LT_AS_STORAGE},

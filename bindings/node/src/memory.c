@@ -4,8 +4,8 @@
 
 #include "addon.h"
 
-// An ArrayBuffer whose memory tensors use. Only its environment's thread may let go of it, but its last tensor can be freed
-// on any thread: that thread leaves it in the environment's inbox.
+// An ArrayBuffer whose memory tensors use. Only its environment's thread may let go of it, but its
+// last tensor can be freed on any thread: that thread leaves it in the environment's inbox.
 struct lt_buffer {
   napi_ref array_buffer;
   const char *data;
@@ -102,7 +102,8 @@ void lt_inherit_buffer(lt_box *box, lt_buffer *from) {
   from->holders++;
 }
 
-// ------------------------------------------------------------------------------------------------------- typed arrays in
+// -------------------------------------------------------------------------------------------------------
+// typed arrays in
 
 typedef struct span {
   napi_value array_buffer;
@@ -111,19 +112,23 @@ typedef struct span {
 } span;
 
 static bool typed_span(napi_env env, napi_value value, span *to) {
-  static const uint8_t sizes[] = {[napi_int8_array] = 1,     [napi_uint8_array] = 1,   [napi_uint8_clamped_array] = 1,
-                                  [napi_int16_array] = 2,    [napi_uint16_array] = 2,  [napi_int32_array] = 4,
-                                  [napi_uint32_array] = 4,   [napi_float32_array] = 4, [napi_float64_array] = 8,
-                                  [napi_bigint64_array] = 8, [napi_biguint64_array] = 8, [napi_float16_array] = 2};
+  static const uint8_t sizes[] = {
+      [napi_int8_array] = 1,     [napi_uint8_array] = 1,     [napi_uint8_clamped_array] = 1,
+      [napi_int16_array] = 2,    [napi_uint16_array] = 2,    [napi_int32_array] = 4,
+      [napi_uint32_array] = 4,   [napi_float32_array] = 4,   [napi_float64_array] = 8,
+      [napi_bigint64_array] = 8, [napi_biguint64_array] = 8, [napi_float16_array] = 2};
   napi_typedarray_type type;
   size_t length, offset;
-  if (!lt_ok(env, napi_get_typedarray_info(env, value, &type, &length, &to->data, &to->array_buffer, &offset))) return false;
+  if (!lt_ok(env, napi_get_typedarray_info(env, value, &type, &length, &to->data, &to->array_buffer,
+                                           &offset)))
+    return false;
   if ((size_t)type >= sizeof sizes) return lt_throw_type(env, "a typed array of an unknown kind");
   to->bytes = length * sizes[type];
   return true;
 }
 
-// fromTypedArray(typedArray, dtype, sizes as a BigInt64Array, share): a tensor of the array's elements, or over its memory.
+// fromTypedArray(typedArray, dtype, sizes as a BigInt64Array, share): a tensor of the array's
+// elements, or over its memory.
 static napi_value from_typed_array(napi_env env, napi_callback_info info) {
   size_t argc = 4, length;
   napi_value argv[4];
@@ -131,9 +136,10 @@ static napi_value from_typed_array(napi_env env, napi_callback_info info) {
   span s, sizes;
   tensor_dtype dtype;
   bool share;
-  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL)) || !typed_span(env, argv[0], &s) ||
-      !lt_ok(env, napi_get_value_string_utf8(env, argv[1], name, sizeof name, &length)) || !typed_span(env, argv[2], &sizes) ||
-      !lt_ok(env, napi_get_value_bool(env, argv[3], &share)))
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL)) ||
+      !typed_span(env, argv[0], &s) ||
+      !lt_ok(env, napi_get_value_string_utf8(env, argv[1], name, sizeof name, &length)) ||
+      !typed_span(env, argv[2], &sizes) || !lt_ok(env, napi_get_value_bool(env, argv[3], &share)))
     return NULL;
   if (!lt_read_dtype(name, &dtype)) {
     lt_throw_type(env, "tensor: dtype '%s' does not exist", name);
@@ -142,17 +148,20 @@ static napi_value from_typed_array(napi_env env, napi_callback_info info) {
   const int64_t *size = sizes.data;
   int64_t dim = (int64_t)(sizes.bytes / sizeof *size), bytes = tensor_dtype_size(dtype);
   bool fits = true;
-  for (int64_t i = 0; i < dim; i++) fits = fits && size[i] >= 0 && !__builtin_mul_overflow(bytes, size[i], &bytes);
+  for (int64_t i = 0; i < dim; i++)
+    fits = fits && size[i] >= 0 && !__builtin_mul_overflow(bytes, size[i], &bytes);
   if (!fits || (size_t)bytes != s.bytes) {
     char message[128];
-    snprintf(message, sizeof message, "tensor: the shape needs %lld bytes of %s, and the array has %zu", fits ? (long long)bytes : -1LL,
-             name, s.bytes);
+    snprintf(message, sizeof message,
+             "tensor: the shape needs %lld bytes of %s, and the array has %zu",
+             fits ? (long long)bytes : -1LL, name, s.bytes);
     return lt_throw_status(env, TENSOR_ERROR_VALUE, message);
   }
   tensor_t *t;
   if (!share || s.bytes == 0) {
     tensor_status status = tensor_from_data(s.data, size, dim, dtype, &t);
-    return status ? lt_throw_status(env, status, tensor_last_error()) : lt_wrap(env, LT_TENSOR, t, bytes);
+    return status ? lt_throw_status(env, status, tensor_last_error())
+                  : lt_wrap(env, LT_TENSOR, t, bytes);
   }
   lt_inbox *inbox = lt_get_env(env)->inbox;
   lt_buffer *buffer = calloc(1, sizeof *buffer);
@@ -162,8 +171,8 @@ static napi_value from_typed_array(napi_env env, napi_callback_info info) {
     free(buffer);
     return NULL;
   }
-  tensor_status status =
-      tensor_from_blob(s.data, (int64_t)s.bytes, dtype, size, dim, NULL, 0, (void *)storage_freed, buffer, false, &t);
+  tensor_status status = tensor_from_blob(s.data, (int64_t)s.bytes, dtype, size, dim, NULL, 0,
+                                          (void *)storage_freed, buffer, false, &t);
   if (status) {
     buffer->holders = 1;
     lt_release_buffer(env, buffer);
@@ -180,11 +189,26 @@ static napi_value from_typed_array(napi_env env, napi_callback_info info) {
   return object;
 }
 
-// ------------------------------------------------------------------------------------------------------ typed arrays out
+// ------------------------------------------------------------------------------------------------------
+// typed arrays out
 
 static void buffer_collected(napi_env env, void *data, void *hint) {
-  (void)data;
-  lt_unuse(env, hint);
+  (void)env, (void)data;
+  tensor_storage_free(hint);
+}
+
+// An ArrayBuffer over the memory of a tensor, whose storage it keeps alive and in its place.
+static napi_status lend(napi_env env, const tensor_t *t, void *data, size_t bytes,
+                        napi_value *array_buffer, tensor_status *status) {
+  tensor_storage_t *storage;
+  if ((*status = tensor_untyped_storage(t, &storage))) return napi_generic_failure;
+  napi_status made =
+      napi_create_external_arraybuffer(env, data, bytes, buffer_collected, storage, array_buffer);
+  if (made == napi_ok)
+    *status = tensor_storage_fix_(storage);
+  else
+    tensor_storage_free(storage);
+  return made;
 }
 
 static bool is_contiguous(const tensor_t *t) {
@@ -198,15 +222,16 @@ static bool is_contiguous(const tensor_t *t) {
   return true;
 }
 
-// memoryOf(tensor, share): an ArrayBuffer over the tensor's elements, or of a copy: where share is false, the runtime has no
-// external memory, or the memory must not be written. Undefined when the elements do not lie one after the other.
+// memoryOf(tensor, share): an ArrayBuffer over the tensor's elements, or of a copy: where share is
+// false, the runtime has no external memory, or the memory must not be written. Undefined when the
+// elements do not lie one after the other.
 static napi_value memory_of(napi_env env, napi_callback_info info) {
   size_t argc = 2;
   napi_value argv[2], result = NULL;
   lt_js js;
   bool share;
-  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL)) || !lt_look(env, argv[0], &js) ||
-      !lt_ok(env, napi_get_value_bool(env, argv[1], &share)))
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL)) ||
+      !lt_look(env, argv[0], &js) || !lt_ok(env, napi_get_value_bool(env, argv[1], &share)))
     return NULL;
   if (js.kind != LT_JS_TENSOR) {
     lt_throw_type(env, "data: the argument must be a tensor");
@@ -215,7 +240,9 @@ static napi_value memory_of(napi_env env, napi_callback_info info) {
   if (!lt_check_box(env, "data", "self", js.box, share)) return NULL;
   tensor_t *t = js.box->handle;
   if (tensor_get_device(t).type != TENSOR_CPU)
-    return lt_throw_status(env, TENSOR_ERROR_RUNTIME, "data: only tensors on the CPU have memory that can be read; copy with to('cpu')");
+    return lt_throw_status(
+        env, TENSOR_ERROR_RUNTIME,
+        "data: only tensors on the CPU have memory that can be read; copy with to('cpu')");
   if (!is_contiguous(t)) return NULL;
   size_t bytes = (size_t)(tensor_numel(t) * tensor_dtype_size(tensor_get_dtype(t)));
   void *data = NULL, *copy;
@@ -224,11 +251,9 @@ static napi_value memory_of(napi_env env, napi_callback_info info) {
   if (!status && share) status = tensor_is_read_only(t, &read_only);
   if (status) return lt_throw_status(env, status, tensor_last_error());
   if (bytes && !read_only) {
-    napi_status made = napi_create_external_arraybuffer(env, data, bytes, buffer_collected, js.box, &result);
-    if (made == napi_ok) {
-      lt_use(js.box);
-      return result;
-    }
+    napi_status made = lend(env, t, data, bytes, &result, &status);
+    if (status) return lt_throw_status(env, status, tensor_last_error());
+    if (made == napi_ok) return result;
     if (made != napi_no_external_buffers_allowed && !lt_ok(env, made)) return NULL;
   }
   if (!lt_ok(env, napi_create_arraybuffer(env, bytes, &copy, &result))) return NULL;
@@ -241,5 +266,6 @@ bool lt_define_memory(napi_env env, napi_value exports) {
       {"fromTypedArray", NULL, from_typed_array, NULL, NULL, NULL, napi_default, NULL},
       {"memoryOf", NULL, memory_of, NULL, NULL, NULL, napi_default, NULL},
   };
-  return lt_ok(env, napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions));
+  return lt_ok(
+      env, napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions));
 }

@@ -4,7 +4,8 @@
 
 #include "addon.h"
 
-// -------------------------------------------------------------------------------------------------------- looking
+// --------------------------------------------------------------------------------------------------------
+// looking
 
 static bool look_bigint(napi_env env, napi_value value, lt_js *js) {
   int64_t i;
@@ -28,10 +29,12 @@ static void look_number(double d, lt_js *js) {
 
 static bool get_double(napi_env env, napi_value object, const char *name, double *to) {
   napi_value v;
-  return napi_get_named_property(env, object, name, &v) == napi_ok && napi_get_value_double(env, v, to) == napi_ok;
+  return napi_get_named_property(env, object, name, &v) == napi_ok &&
+         napi_get_value_double(env, v, to) == napi_ok;
 }
 
-// {re, im} is a complex number; {value, kind} a number of a stated kind; {start, stop, step, kind: 'slice'} a slice.
+// {re, im} is a complex number; {value, kind} a number of a stated kind; {start, stop, step, kind:
+// 'slice'} a slice.
 static bool look_object(napi_env env, napi_value value, lt_js *js) {
   bool has;
   napi_value v;
@@ -117,13 +120,17 @@ bool lt_look(napi_env env, napi_value value, lt_js *js) {
   return look_object(env, value, js);
 }
 
-// ---------------------------------------------------------------------------------------------------------- names
+// ----------------------------------------------------------------------------------------------------------
+// names
 
-static const char *const layouts[] = {"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"};
-static const char *const formats[] = {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
+static const char *const layouts[] = {"strided",    "sparse_coo", "sparse_csr",
+                                      "sparse_csc", "sparse_bsr", "sparse_bsc"};
+static const char *const formats[] = {"contiguous_format", "preserve_format", "channels_last",
+                                      "channels_last_3d"};
 
 const char *lt_layout_name(tensor_layout layout) {
-  return layout >= 0 && (size_t)layout < sizeof layouts / sizeof *layouts ? layouts[layout] : "none";
+  return layout >= 0 && (size_t)layout < sizeof layouts / sizeof *layouts ? layouts[layout]
+                                                                          : "none";
 }
 
 static int find_name(const char *const *names, int count, const char *text) {
@@ -172,34 +179,59 @@ static bool read_name(lt_type type, const char *text, lt_value *to) {
 
 static bool short_text(napi_env env, const lt_js *js, char *to, size_t room) {
   size_t length;
-  return js->kind == LT_JS_STRING && napi_get_value_string_utf8(env, js->value, to, room, &length) == napi_ok;
+  return js->kind == LT_JS_STRING &&
+         napi_get_value_string_utf8(env, js->value, to, room, &length) == napi_ok;
 }
 
 const char *lt_type_name(const lt_argument *argument) {
-  static const char *const one[] = {
-      [LT_TENSOR] = "a tensor", [LT_STORAGE] = "a storage", [LT_GENERATOR] = "a generator", [LT_OPERAND] = "a tensor or a number",
-      [LT_SCALAR] = "a number", [LT_INT] = "an integer", [LT_FLOAT] = "a number", [LT_BOOL] = "a boolean", [LT_STR] = "a string",
-      [LT_DTYPE] = "a dtype, such as 'float32'", [LT_DEVICE] = "a device, such as 'cpu'", [LT_LAYOUT] = "a layout, such as 'strided'",
-      [LT_FORMAT] = "a memory format, such as 'channels_last'", [LT_INDEX] = "an array of index items"};
-  static const char *const many[] = {
-      [LT_TENSOR] = "an array of tensors", [LT_SCALAR] = "an array of numbers", [LT_INT] = "an integer or an array of integers",
-      [LT_FLOAT] = "an array of numbers", [LT_BOOL] = "an array of booleans", [LT_INDEX] = "an array of index items"};
+  static const char *const one[] = {[LT_TENSOR] = "a tensor",
+                                    [LT_STORAGE] = "a storage",
+                                    [LT_GENERATOR] = "a generator",
+                                    [LT_OPERAND] = "a tensor or a number",
+                                    [LT_SCALAR] = "a number",
+                                    [LT_INT] = "an integer",
+                                    [LT_FLOAT] = "a number",
+                                    [LT_BOOL] = "a boolean",
+                                    [LT_STR] = "a string",
+                                    [LT_DTYPE] = "a dtype, such as 'float32'",
+                                    [LT_DEVICE] = "a device, such as 'cpu'",
+                                    [LT_LAYOUT] = "a layout, such as 'strided'",
+                                    [LT_FORMAT] = "a memory format, such as 'channels_last'",
+                                    [LT_INDEX] = "an array of index items"};
+  static const char *const many[] = {[LT_TENSOR] = "an array of tensors",
+                                     [LT_SCALAR] = "an array of numbers",
+                                     [LT_INT] = "an integer or an array of integers",
+                                     [LT_FLOAT] = "an array of numbers",
+                                     [LT_BOOL] = "an array of booleans",
+                                     [LT_INDEX] = "an array of index items"};
   return argument->flags & LT_IS_LIST ? many[argument->type] : one[argument->type];
 }
 
 const char *lt_kind_name(const lt_js *js) {
-  static const char *const names[] = {
-      [LT_JS_ABSENT] = "undefined", [LT_JS_NULL] = "null", [LT_JS_BOOL] = "a boolean", [LT_JS_INT] = "an integer",
-      [LT_JS_FLOAT] = "a number with a fraction", [LT_JS_COMPLEX] = "a complex number", [LT_JS_STRING] = "a string",
-      [LT_JS_ARRAY] = "an array", [LT_JS_TYPED_ARRAY] = "a typed array", [LT_JS_TENSOR] = "a tensor",
-      [LT_JS_STORAGE] = "a storage", [LT_JS_GENERATOR] = "a generator", [LT_JS_SLICE] = "a slice", [LT_JS_OBJECT] = "an object",
-      [LT_JS_OTHER] = "a value of another kind"};
+  static const char *const names[] = {[LT_JS_ABSENT] = "undefined",
+                                      [LT_JS_NULL] = "null",
+                                      [LT_JS_BOOL] = "a boolean",
+                                      [LT_JS_INT] = "an integer",
+                                      [LT_JS_FLOAT] = "a number with a fraction",
+                                      [LT_JS_COMPLEX] = "a complex number",
+                                      [LT_JS_STRING] = "a string",
+                                      [LT_JS_ARRAY] = "an array",
+                                      [LT_JS_TYPED_ARRAY] = "a typed array",
+                                      [LT_JS_TENSOR] = "a tensor",
+                                      [LT_JS_STORAGE] = "a storage",
+                                      [LT_JS_GENERATOR] = "a generator",
+                                      [LT_JS_SLICE] = "a slice",
+                                      [LT_JS_OBJECT] = "an object",
+                                      [LT_JS_OTHER] = "a value of another kind"};
   return names[js->kind];
 }
 
-// -------------------------------------------------------------------------------------------------------- fitting
+// --------------------------------------------------------------------------------------------------------
+// fitting
 
-static bool is_number(const lt_js *js) { return js->kind >= LT_JS_BOOL && js->kind <= LT_JS_COMPLEX; }
+static bool is_number(const lt_js *js) {
+  return js->kind >= LT_JS_BOOL && js->kind <= LT_JS_COMPLEX;
+}
 
 static bool accepts_one(napi_env env, lt_type type, const lt_js *js) {
   char text[64];
@@ -232,7 +264,8 @@ static bool accepts_one(napi_env env, lt_type type, const lt_js *js) {
 
 bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js) {
   if (js->kind == LT_JS_NULL && argument->type != LT_INDEX) return argument->flags & LT_IS_OPTIONAL;
-  if (!(argument->flags & LT_IS_LIST) || argument->type == LT_INDEX) return accepts_one(env, argument->type, js);
+  if (!(argument->flags & LT_IS_LIST) || argument->type == LT_INDEX)
+    return accepts_one(env, argument->type, js);
   if (js->kind == LT_JS_TYPED_ARRAY) return argument->type != LT_TENSOR;
   if (js->kind != LT_JS_ARRAY) return argument->type == LT_INT && js->kind == LT_JS_INT;
   uint32_t length;
@@ -241,10 +274,12 @@ bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js) {
   if (napi_get_array_length(env, js->value, &length) != napi_ok) return false;
   if (length == 0) return true;
   return napi_get_element(env, js->value, 0, &first) == napi_ok && lt_look(env, first, &item) &&
-         ((item.kind == LT_JS_NULL && argument->type == LT_TENSOR) || accepts_one(env, argument->type, &item));
+         ((item.kind == LT_JS_NULL && argument->type == LT_TENSOR) ||
+          accepts_one(env, argument->type, &item));
 }
 
-// ------------------------------------------------------------------------------------------------------ converting
+// ------------------------------------------------------------------------------------------------------
+// converting
 
 static bool out_of_memory(napi_env env) {
   lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the arguments");
@@ -259,12 +294,14 @@ static const char *copy_text(napi_env env, lt_call *call, napi_value value) {
     out_of_memory(env);
     return NULL;
   }
-  return lt_ok(env, napi_get_value_string_utf8(env, value, text, length + 1, &length)) ? text : NULL;
+  return lt_ok(env, napi_get_value_string_utf8(env, value, text, length + 1, &length)) ? text
+                                                                                       : NULL;
 }
 
-static bool wrong_item(napi_env env, const lt_call *call, const lt_argument *argument, uint32_t at, const lt_js *item) {
-  return lt_throw_type(env, "%s: argument '%s' must be %s; item %u is %s", call->op->name, argument->name, lt_type_name(argument), at,
-                       lt_kind_name(item));
+static bool wrong_item(napi_env env, const lt_call *call, const lt_argument *argument, uint32_t at,
+                       const lt_js *item) {
+  return lt_throw_type(env, "%s: argument '%s' must be %s; item %u is %s", call->op->name,
+                       argument->name, lt_type_name(argument), at, lt_kind_name(item));
 }
 
 static size_t item_size(lt_type type) {
@@ -296,10 +333,14 @@ static bool parse_index(const char **text, tensor_index *to) {
     const char *word;
     int32_t kind;
     int64_t start;
-  } words[] = {{"...", TENSOR_INDEX_ELLIPSIS, 0}, {"None", TENSOR_INDEX_NEW_AXIS, 0}, {"null", TENSOR_INDEX_NEW_AXIS, 0},
-               {"true", TENSOR_INDEX_BOOL, 1},    {"false", TENSOR_INDEX_BOOL, 0}};
+  } words[] = {{"...", TENSOR_INDEX_ELLIPSIS, 0},
+               {"None", TENSOR_INDEX_NEW_AXIS, 0},
+               {"null", TENSOR_INDEX_NEW_AXIS, 0},
+               {"true", TENSOR_INDEX_BOOL, 1},
+               {"false", TENSOR_INDEX_BOOL, 0}};
   const char *at = skip(*text);
-  *to = (tensor_index){.kind = TENSOR_INDEX_INT, .start = TENSOR_NONE, .stop = TENSOR_NONE, .step = TENSOR_NONE};
+  *to = (tensor_index){
+      .kind = TENSOR_INDEX_INT, .start = TENSOR_NONE, .stop = TENSOR_NONE, .step = TENSOR_NONE};
   bool found = false;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     size_t length = strlen(words[i].word);
@@ -327,22 +368,28 @@ static bool parse_index(const char **text, tensor_index *to) {
 }
 
 static bool bad_index(napi_env env, const lt_call *call, const char *text) {
-  lt_throw_type(env, "%s: '%s' is not an index; examples are '3', '1:5:2', '...', 'None' and '1:, None, ..., ::2'", call->op->name,
-                text);
+  lt_throw_type(
+      env,
+      "%s: '%s' is not an index; examples are '3', '1:5:2', '...', 'None' and '1:, None, ..., ::2'",
+      call->op->name, text);
   return false;
 }
 
-static bool slice_part(napi_env env, const lt_call *call, napi_value object, const char *name, int64_t *to) {
+static bool slice_part(napi_env env, const lt_call *call, napi_value object, const char *name,
+                       int64_t *to) {
   napi_value v;
   lt_js js;
-  if (!lt_ok(env, napi_get_named_property(env, object, name, &v)) || !lt_look(env, v, &js)) return false;
+  if (!lt_ok(env, napi_get_named_property(env, object, name, &v)) || !lt_look(env, v, &js))
+    return false;
   *to = TENSOR_NONE;
   if (js.kind == LT_JS_INT) *to = js.scalar.value.i;
   if (js.kind == LT_JS_INT || js.kind == LT_JS_ABSENT || js.kind == LT_JS_NULL) return true;
-  return lt_throw_type(env, "%s: %s of a slice must be an integer, not %s", call->op->name, name, lt_kind_name(&js));
+  return lt_throw_type(env, "%s: %s of a slice must be an integer, not %s", call->op->name, name,
+                       lt_kind_name(&js));
 }
 
-static bool convert_index_item(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js, uint32_t at, tensor_index *to) {
+static bool convert_index_item(napi_env env, lt_call *call, const lt_argument *argument,
+                               const lt_js *js, uint32_t at, tensor_index *to) {
   *to = (tensor_index){.start = TENSOR_NONE, .stop = TENSOR_NONE, .step = TENSOR_NONE};
   switch (js->kind) {
     case LT_JS_INT:
@@ -359,7 +406,8 @@ static bool convert_index_item(napi_env env, lt_call *call, const lt_argument *a
       return lt_hold(env, call, argument->name, js->box, false);
     case LT_JS_SLICE:
       to->kind = TENSOR_INDEX_SLICE;
-      return slice_part(env, call, js->value, "start", &to->start) && slice_part(env, call, js->value, "stop", &to->stop) &&
+      return slice_part(env, call, js->value, "start", &to->start) &&
+             slice_part(env, call, js->value, "stop", &to->stop) &&
              slice_part(env, call, js->value, "step", &to->step);
     case LT_JS_STRING: {
       const char *text = copy_text(env, call, js->value), *rest = text;
@@ -388,8 +436,10 @@ static bool convert_index_text(napi_env env, lt_call *call, napi_value value, lt
   return true;
 }
 
-static bool convert_item(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js, uint32_t at, void *data) {
-  if (argument->type == LT_INDEX) return convert_index_item(env, call, argument, js, at, (tensor_index *)data + at);
+static bool convert_item(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js,
+                         uint32_t at, void *data) {
+  if (argument->type == LT_INDEX)
+    return convert_index_item(env, call, argument, js, at, (tensor_index *)data + at);
   if (argument->type == LT_TENSOR && js->kind == LT_JS_NULL) {
     ((const tensor_t **)data)[at] = NULL;
     return true;
@@ -406,7 +456,8 @@ static bool convert_item(napi_env env, lt_call *call, const lt_argument *argumen
       ((bool *)data)[at] = js->scalar.value.i;
       return true;
     case LT_FLOAT:
-      ((double *)data)[at] = js->kind == LT_JS_INT ? (double)js->scalar.value.i : js->scalar.value.f.re;
+      ((double *)data)[at] =
+          js->kind == LT_JS_INT ? (double)js->scalar.value.i : js->scalar.value.f.re;
       return true;
     default:
       ((int64_t *)data)[at] = js->scalar.value.i;
@@ -414,14 +465,18 @@ static bool convert_item(napi_env env, lt_call *call, const lt_argument *argumen
   }
 }
 
-static bool convert_list(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js, lt_value *to) {
-  if (argument->type == LT_INDEX && js->kind == LT_JS_STRING) return convert_index_text(env, call, js->value, to);
+static bool convert_list(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js,
+                         lt_value *to) {
+  if (argument->type == LT_INDEX && js->kind == LT_JS_STRING)
+    return convert_index_text(env, call, js->value, to);
   uint32_t length = 1;
   bool many = js->kind == LT_JS_ARRAY || js->kind == LT_JS_TYPED_ARRAY;
-  if (js->kind == LT_JS_ARRAY && !lt_ok(env, napi_get_array_length(env, js->value, &length))) return false;
+  if (js->kind == LT_JS_ARRAY && !lt_ok(env, napi_get_array_length(env, js->value, &length)))
+    return false;
   if (js->kind == LT_JS_TYPED_ARRAY) {
     size_t n;
-    if (!lt_ok(env, napi_get_typedarray_info(env, js->value, NULL, &n, NULL, NULL, NULL))) return false;
+    if (!lt_ok(env, napi_get_typedarray_info(env, js->value, NULL, &n, NULL, NULL, NULL)))
+      return false;
     length = (uint32_t)n;
   }
   void *data = lt_allocate(call, length * item_size(argument->type) + 1);
@@ -429,20 +484,23 @@ static bool convert_list(napi_env env, lt_call *call, const lt_argument *argumen
   for (uint32_t i = 0; i < length; i++) {
     lt_js item = *js;
     napi_value v;
-    if (many && (!lt_ok(env, napi_get_element(env, js->value, i, &v)) || !lt_look(env, v, &item))) return false;
+    if (many && (!lt_ok(env, napi_get_element(env, js->value, i, &v)) || !lt_look(env, v, &item)))
+      return false;
     if (!convert_item(env, call, argument, &item, i, data)) return false;
   }
   to->list.data = data, to->list.length = length;
   return true;
 }
 
-bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js, lt_value *to) {
+bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js,
+                lt_value *to) {
   bool null = js->kind == LT_JS_NULL;
   if (argument->flags & LT_IS_LIST && null) {
     to->list.data = NULL, to->list.length = 0;
     return true;
   }
-  if (argument->type == LT_INDEX || argument->flags & LT_IS_LIST) return convert_list(env, call, argument, js, to);
+  if (argument->type == LT_INDEX || argument->flags & LT_IS_LIST)
+    return convert_list(env, call, argument, js, to);
   switch (argument->type) {
     case LT_TENSOR:
     case LT_STORAGE:
@@ -488,7 +546,8 @@ bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const 
   return short_text(env, js, text, sizeof text) && read_name(argument->type, text, to);
 }
 
-// -------------------------------------------------------------------------------------------------------- results
+// --------------------------------------------------------------------------------------------------------
+// results
 
 napi_value lt_from_int(napi_env env, int64_t value) {
   napi_value v = NULL;
@@ -524,7 +583,8 @@ napi_value lt_from_scalar(napi_env env, tensor_scalar scalar) {
       lt_ok(env, napi_create_double(env, scalar.value.f.re, &v));
       return v;
     case TENSOR_SCALAR_COMPLEX:
-      if (!lt_ok(env, napi_create_object(env, &v)) || !lt_ok(env, napi_create_double(env, scalar.value.f.re, &part)) ||
+      if (!lt_ok(env, napi_create_object(env, &v)) ||
+          !lt_ok(env, napi_create_double(env, scalar.value.f.re, &part)) ||
           !lt_ok(env, napi_set_named_property(env, v, "re", part)) ||
           !lt_ok(env, napi_create_double(env, scalar.value.f.im, &part)) ||
           !lt_ok(env, napi_set_named_property(env, v, "im", part)))

@@ -105,6 +105,13 @@ test('a getter that throws, or disposes what is being used, does no harm', () =>
   assert.throws(() => lt.add(t, 1, { get alpha() { t.dispose(); return 1; } }), { code: 'TENSOR_ERROR_HANDLE' });
 });
 
+test('isTensor answers for every value', () => {
+  assert.ok(lt.isTensor(x));
+  for (const value of [undefined, null, 1, 2n ** 70n, 'a', Symbol('s'), {}, { re: 'a' }, [], lt.generatorNew(), () => 1]) {
+    assert.equal(lt.isTensor(value), false);
+  }
+});
+
 test('generators and storages are objects of their own', () => {
   const g = lt.generatorNew();
   g.manualSeed(7);
@@ -116,4 +123,23 @@ test('generators and storages are objects of their own', () => {
   assert.equal(storage.nbytes(), 16);
   assert.throws(() => storage.nbytes.call(g), { name: 'TypeError', message: /must be a storage, not a generator/ });
   assert.throws(() => lt.rand([1], { generator: storage }), { name: 'TypeError' });
+});
+
+test('every function and method refuses values that no operator takes', () => {
+  const handWritten = ['tensor', 'asTensor', 'float', 'slice', 'scope', 'isTensor', 'liveHandles', 'dtypeSize', 'Tensor', 'Storage', 'Generator'];
+  const functions = [];
+  const walk = (object, path) => {
+    for (const [name, value] of Object.entries(object)) {
+      if (typeof value === 'function' && !handWritten.includes(name)) functions.push([path + name, value]);
+      else if (typeof value === 'object') walk(value, `${path}${name}.`);
+    }
+  };
+  walk(lt, '');
+  assert.ok(functions.length > 100);
+  for (const [name, fn] of functions) {
+    if (name.endsWith('Async')) continue;
+    assert.throws(() => fn(Symbol('s'), Symbol('t')), { name: 'TypeError', code: 'TENSOR_ERROR_TYPE' }, name);
+    assert.throws(() => fn(...new Array(30).fill(1)), { name: 'TypeError', code: 'TENSOR_ERROR_TYPE' }, name);
+    assert.throws(() => fn({ noSuchArgument: 1 }), { name: 'TypeError', code: 'TENSOR_ERROR_TYPE' }, name);
+  }
 });

@@ -89,9 +89,27 @@ test('memory given out outlives dispose()', async () => {
     t.dispose();
     assert.deepEqual([...data], [1, 2.5]);
     assert.deepEqual([...again], [1, 2.5]);
-    assert.equal(lt.liveHandles(), before + 1);
+    assert.equal(lt.liveHandles(), before + 2);
   })();
   assert.equal(await settle(before), before);
+});
+
+test('memory given out stays where it is', () => {
+  const t = lt.zeros([1 << 20]);
+  const data = t.data();
+  assert.throws(() => t.resize_([1 << 22]), { code: 'TENSOR_ERROR_RUNTIME', message: /not resizable/ });
+  assert.throws(() => t.view([-1]).resize_([1 << 22]), { code: 'TENSOR_ERROR_RUNTIME' });
+  assert.throws(() => t.untypedStorage().resize_(0), { code: 'TENSOR_ERROR_RUNTIME' });
+  t.set_(lt.zeros([3]));
+  assert.equal(t.numel, 3);
+  t.dispose();
+  lt.emptyCache();
+  data[data.length - 1] = 4;
+  assert.equal(data.at(-1), 4);
+  const small = lt.zeros([2]);
+  small.data();
+  small.dispose();
+  assert.equal(lt.zeros([2]).resize_([5000]).numel, 5000);
 });
 
 test('a buffer that a tensor shares cannot be taken away unnoticed', () => {

@@ -27,6 +27,7 @@ from ._create import (
     tensor,
 )
 from ._cast import METHODS as _METHODS  # noqa: F401
+from ._compose import nonzero as _nonzero
 from ._device import device
 from ._dlpack import from_dlpack, to_dlpack
 from ._dtypes import NAMES as _NAMES
@@ -45,6 +46,7 @@ __version__ = "0.1.0"
 
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
+nonzero = _nonzero
 
 globals().update(_NAMES)
 globals().update({name + "Tensor": legacy_class(name) for name in _LEGACY})

@@ -90,7 +90,7 @@ def from_sequence(data, dtype):
     address, _ = raw.buffer_info()
     tensor = _f.from_data(address if leaves else None, size, dtype=made)
     target = dtype or inferred
-    return tensor if target is made else _f.to(tensor, target)
+    return tensor if target is made else _f.to(tensor, dtype=target)
 
 
 def is_array(data):

@@ -9,8 +9,10 @@ absent = object()
 
 
 def arg(args, i, kwargs, name, default):
-    """The i-th positional or the named argument."""
-    return args[i] if i < len(args) else kwargs.get(name, default)
+    """The i-th positional or the named argument; one that is given both ways is absent."""
+    if i < len(args):
+        return absent if name in kwargs else args[i]
+    return kwargs.get(name, default)
 
 
 def rename(kwargs):
@@ -40,7 +42,7 @@ def is_operand(value):
 
 
 def is_int(value):
-    return value.__class__ is int or is_integer(value)
+    return value.__class__ is int or not isinstance(value, Tensor) and is_integer(value)
 
 
 def is_real(value):

@@ -599,11 +599,14 @@ c_randn = _bind("tensor_randn", P, Q, P, E, E, _Device, P)
 c_randn_out = _bind("tensor_randn_out", P, Q, P, E, E, _Device, P)
 c_randint = _bind("tensor_randint", Q, Q, P, Q, P, E, E, _Device, P)
 c_randint_out = _bind("tensor_randint_out", Q, Q, P, Q, P, E, E, _Device, P)
+c_randint_high = _bind("tensor_randint_high", Q, P, Q, P, E, E, _Device, P)
+c_randint_high_out = _bind("tensor_randint_high_out", Q, P, Q, P, E, E, _Device, P)
 c_randperm = _bind("tensor_randperm", Q, P, E, E, _Device, P)
 c_randperm_out = _bind("tensor_randperm_out", Q, P, E, E, _Device, P)
 c_rand_like = _bind("tensor_rand_like", P, P, E, E, _Device, E, P)
 c_randn_like = _bind("tensor_randn_like", P, P, E, E, _Device, E, P)
 c_randint_like = _bind("tensor_randint_like", P, Q, Q, P, E, E, _Device, E, P)
+c_randint_like_high = _bind("tensor_randint_like_high", P, Q, P, E, E, _Device, E, P)
 c_normal_tensors = _bind("tensor_normal_tensors", P, P, P, P)
 c_normal_tensors_scalar = _bind("tensor_normal_tensors_scalar", P, _Scalar, P, P)
 c_normal_tensors_out = _bind("tensor_normal_tensors_out", P, P, P, P)
@@ -710,18 +713,18 @@ c_round_ = _bind("tensor_round_", P, Q)
 c_frac = _bind("tensor_frac", P, P)
 c_frac_out = _bind("tensor_frac_out", P, P)
 c_frac_ = _bind("tensor_frac_", P)
-c_clamp = _bind("tensor_clamp", P, _Scalar, _Scalar, P)
-c_clamp_out = _bind("tensor_clamp_out", P, _Scalar, _Scalar, P)
 c_clamp_tensor = _bind("tensor_clamp_tensor", P, P, P, P)
 c_clamp_tensor_out = _bind("tensor_clamp_tensor_out", P, P, P, P)
-c_clamp_ = _bind("tensor_clamp_", P, _Scalar, _Scalar)
+c_clamp = _bind("tensor_clamp", P, _Scalar, _Scalar, P)
+c_clamp_out = _bind("tensor_clamp_out", P, _Scalar, _Scalar, P)
 c_clamp_tensor_ = _bind("tensor_clamp_tensor_", P, P, P)
-c_clip = _bind("tensor_clip", P, _Scalar, _Scalar, P)
-c_clip_out = _bind("tensor_clip_out", P, _Scalar, _Scalar, P)
+c_clamp_ = _bind("tensor_clamp_", P, _Scalar, _Scalar)
 c_clip_tensor = _bind("tensor_clip_tensor", P, P, P, P)
 c_clip_tensor_out = _bind("tensor_clip_tensor_out", P, P, P, P)
-c_clip_ = _bind("tensor_clip_", P, _Scalar, _Scalar)
+c_clip = _bind("tensor_clip", P, _Scalar, _Scalar, P)
+c_clip_out = _bind("tensor_clip_out", P, _Scalar, _Scalar, P)
 c_clip_tensor_ = _bind("tensor_clip_tensor_", P, P, P)
+c_clip_ = _bind("tensor_clip_", P, _Scalar, _Scalar)
 c_clamp_min = _bind("tensor_clamp_min", P, P, P)
 c_clamp_min_scalar = _bind("tensor_clamp_min_scalar", P, _Scalar, P)
 c_clamp_min_out = _bind("tensor_clamp_min_out", P, P, P)
@@ -865,54 +868,6 @@ c_deg2rad_ = _bind("tensor_deg2rad_", P)
 c_rad2deg = _bind("tensor_rad2deg", P, P)
 c_rad2deg_out = _bind("tensor_rad2deg_out", P, P)
 c_rad2deg_ = _bind("tensor_rad2deg_", P)
-c_special_expit = _bind("tensor_special_expit", P, P)
-c_special_expit_out = _bind("tensor_special_expit_out", P, P)
-c_special_exp2 = _bind("tensor_special_exp2", P, P)
-c_special_exp2_out = _bind("tensor_special_exp2_out", P, P)
-c_special_expm1 = _bind("tensor_special_expm1", P, P)
-c_special_expm1_out = _bind("tensor_special_expm1_out", P, P)
-c_special_log1p = _bind("tensor_special_log1p", P, P)
-c_special_log1p_out = _bind("tensor_special_log1p_out", P, P)
-c_special_erf = _bind("tensor_special_erf", P, P)
-c_special_erf_out = _bind("tensor_special_erf_out", P, P)
-c_special_erfc = _bind("tensor_special_erfc", P, P)
-c_special_erfc_out = _bind("tensor_special_erfc_out", P, P)
-c_special_erfinv = _bind("tensor_special_erfinv", P, P)
-c_special_erfinv_out = _bind("tensor_special_erfinv_out", P, P)
-c_special_gammaln = _bind("tensor_special_gammaln", P, P)
-c_special_gammaln_out = _bind("tensor_special_gammaln_out", P, P)
-c_special_digamma = _bind("tensor_special_digamma", P, P)
-c_special_digamma_out = _bind("tensor_special_digamma_out", P, P)
-c_special_psi = _bind("tensor_special_psi", P, P)
-c_special_psi_out = _bind("tensor_special_psi_out", P, P)
-c_special_i0 = _bind("tensor_special_i0", P, P)
-c_special_i0_out = _bind("tensor_special_i0_out", P, P)
-c_special_sinc = _bind("tensor_special_sinc", P, P)
-c_special_sinc_out = _bind("tensor_special_sinc_out", P, P)
-c_special_round = _bind("tensor_special_round", P, Q, P)
-c_special_round_out = _bind("tensor_special_round_out", P, Q, P)
-c_special_logit = _bind("tensor_special_logit", P, P, P)
-c_special_logit_out = _bind("tensor_special_logit_out", P, P, P)
-c_special_polygamma = _bind("tensor_special_polygamma", Q, P, P)
-c_special_polygamma_out = _bind("tensor_special_polygamma_out", Q, P, P)
-c_special_multigammaln = _bind("tensor_special_multigammaln", P, Q, P)
-c_special_multigammaln_out = _bind("tensor_special_multigammaln_out", P, Q, P)
-c_special_gammainc = _bind("tensor_special_gammainc", P, P, P)
-c_special_gammainc_out = _bind("tensor_special_gammainc_out", P, P, P)
-c_special_gammaincc = _bind("tensor_special_gammaincc", P, P, P)
-c_special_gammaincc_out = _bind("tensor_special_gammaincc_out", P, P, P)
-c_special_xlogy = _bind("tensor_special_xlogy", P, P, P)
-c_special_xlogy_scalar = _bind("tensor_special_xlogy_scalar", P, _Scalar, P)
-c_special_xlogy_out = _bind("tensor_special_xlogy_out", P, P, P)
-c_special_xlogy_scalar_out = _bind("tensor_special_xlogy_scalar_out", P, _Scalar, P)
-c_special_xlog1py = _bind("tensor_special_xlog1py", P, P, P)
-c_special_xlog1py_scalar = _bind("tensor_special_xlog1py_scalar", P, _Scalar, P)
-c_special_xlog1py_out = _bind("tensor_special_xlog1py_out", P, P, P)
-c_special_xlog1py_scalar_out = _bind("tensor_special_xlog1py_scalar_out", P, _Scalar, P)
-c_special_zeta = _bind("tensor_special_zeta", P, P, P)
-c_special_zeta_scalar = _bind("tensor_special_zeta_scalar", P, _Scalar, P)
-c_special_zeta_out = _bind("tensor_special_zeta_out", P, P, P)
-c_special_zeta_scalar_out = _bind("tensor_special_zeta_scalar_out", P, _Scalar, P)
 c_from_data = _bind("tensor_from_data", P, P, Q, E, P)
 c_from_blob = _bind("tensor_from_blob", P, Q, E, P, Q, P, Q, P, P, B, P)
 c_data_ptr = _bind("tensor_data_ptr", P, P)
@@ -922,6 +877,7 @@ c_storage_new = _bind("tensor_storage_new", Q, _Device, P)
 c_storage_nbytes = _bind("tensor_storage_nbytes", P, P)
 c_storage_data_ptr = _bind("tensor_storage_data_ptr", P, P)
 c_storage_resize_ = _bind("tensor_storage_resize_", P, Q)
+c_storage_fix_ = _bind("tensor_storage_fix_", P)
 c_storage_get_device = _bind("tensor_storage_get_device", P, P)
 c_storage_use_count = _bind("tensor_storage_use_count", P, P)
 c_storage_to_string = _bind("tensor_storage_to_string", P, E, P)
@@ -5737,13 +5693,13 @@ def index_put(input, indices, values, accumulate=False):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_put", "input")
-    indices, indices_len = _optional_tensors(indices, "index_put", "indices")
+    indices_list, indices_len = _optional_tensors(indices, "index_put", "indices")
     if values.__class__ is not _Tensor:
         values = _tensor(values, "index_put", "values")
     if accumulate.__class__ is not _Bool:
         accumulate = _flag(accumulate, "index_put", "accumulate")
     cell = _take() if _cells else _Cell()
-    status = c_index_put(input._h, indices, indices_len, values._h, accumulate, cell.address)
+    status = c_index_put(input._h, indices_list, indices_len, values._h, accumulate, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -5760,12 +5716,12 @@ def index_put_(input, indices, values, accumulate=False):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_put_", "input")
-    indices, indices_len = _optional_tensors(indices, "index_put_", "indices")
+    indices_list, indices_len = _optional_tensors(indices, "index_put_", "indices")
     if values.__class__ is not _Tensor:
         values = _tensor(values, "index_put_", "values")
     if accumulate.__class__ is not _Bool:
         accumulate = _flag(accumulate, "index_put_", "accumulate")
-    status = c_index_put_(input._h, indices, indices_len, values._h, accumulate)
+    status = c_index_put_(input._h, indices_list, indices_len, values._h, accumulate)
     if status:
         raise _failure(status)
     return input
@@ -6616,18 +6572,18 @@ def cat(tensors, dim=0, *, out=None, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
-    tensors, tensors_len = _tensors(tensors, "cat", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "cat", "tensors")
     if dim.__class__ is not _Int:
         dim = _integer(dim, "cat", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "cat", "out")
-        status = c_cat_out(tensors, tensors_len, dim, out._h)
+        status = c_cat_out(tensors_list, tensors_len, dim, out._h)
         if status:
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_cat(tensors, tensors_len, dim, cell.address)
+    status = c_cat(tensors_list, tensors_len, dim, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -6640,18 +6596,18 @@ def concat(tensors, dim=0, *, out=None, axis=_absent):
     """`cat` under another name."""
     if axis is not _absent:
         dim = axis
-    tensors, tensors_len = _tensors(tensors, "concat", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "concat", "tensors")
     if dim.__class__ is not _Int:
         dim = _integer(dim, "concat", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "concat", "out")
-        status = c_concat_out(tensors, tensors_len, dim, out._h)
+        status = c_concat_out(tensors_list, tensors_len, dim, out._h)
         if status:
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_concat(tensors, tensors_len, dim, cell.address)
+    status = c_concat(tensors_list, tensors_len, dim, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -6664,18 +6620,18 @@ def concatenate(tensors, dim=0, *, out=None, axis=_absent):
     """`cat` under another name."""
     if axis is not _absent:
         dim = axis
-    tensors, tensors_len = _tensors(tensors, "concatenate", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "concatenate", "tensors")
     if dim.__class__ is not _Int:
         dim = _integer(dim, "concatenate", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "concatenate", "out")
-        status = c_concatenate_out(tensors, tensors_len, dim, out._h)
+        status = c_concatenate_out(tensors_list, tensors_len, dim, out._h)
         if status:
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_concatenate(tensors, tensors_len, dim, cell.address)
+    status = c_concatenate(tensors_list, tensors_len, dim, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -6693,18 +6649,18 @@ def stack(tensors, dim=0, *, out=None, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
-    tensors, tensors_len = _tensors(tensors, "stack", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "stack", "tensors")
     if dim.__class__ is not _Int:
         dim = _integer(dim, "stack", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "stack", "out")
-        status = c_stack_out(tensors, tensors_len, dim, out._h)
+        status = c_stack_out(tensors_list, tensors_len, dim, out._h)
         if status:
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_stack(tensors, tensors_len, dim, cell.address)
+    status = c_stack(tensors_list, tensors_len, dim, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -6715,16 +6671,16 @@ def stack(tensors, dim=0, *, out=None, axis=_absent):
 
 def hstack(tensors, *, out=None):
     """Joins tensors side by side: along dimension 1, or 0 for vectors."""
-    tensors, tensors_len = _tensors(tensors, "hstack", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "hstack", "tensors")
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "hstack", "out")
-        status = c_hstack_out(tensors, tensors_len, out._h)
+        status = c_hstack_out(tensors_list, tensors_len, out._h)
         if status:
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_hstack(tensors, tensors_len, cell.address)
+    status = c_hstack(tensors_list, tensors_len, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -6735,16 +6691,16 @@ def hstack(tensors, *, out=None):
 
 def vstack(tensors, *, out=None):
     """Joins tensors below each other; vectors are rows."""
-    tensors, tensors_len = _tensors(tensors, "vstack", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "vstack", "tensors")
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "vstack", "out")
-        status = c_vstack_out(tensors, tensors_len, out._h)
+        status = c_vstack_out(tensors_list, tensors_len, out._h)
         if status:
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_vstack(tensors, tensors_len, cell.address)
+    status = c_vstack(tensors_list, tensors_len, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -6755,16 +6711,16 @@ def vstack(tensors, *, out=None):
 
 def row_stack(tensors, *, out=None):
     """`vstack` under another name."""
-    tensors, tensors_len = _tensors(tensors, "row_stack", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "row_stack", "tensors")
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "row_stack", "out")
-        status = c_row_stack_out(tensors, tensors_len, out._h)
+        status = c_row_stack_out(tensors_list, tensors_len, out._h)
         if status:
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_row_stack(tensors, tensors_len, cell.address)
+    status = c_row_stack(tensors_list, tensors_len, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -6775,16 +6731,16 @@ def row_stack(tensors, *, out=None):
 
 def dstack(tensors, *, out=None):
     """Joins tensors along the third dimension."""
-    tensors, tensors_len = _tensors(tensors, "dstack", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "dstack", "tensors")
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "dstack", "out")
-        status = c_dstack_out(tensors, tensors_len, out._h)
+        status = c_dstack_out(tensors_list, tensors_len, out._h)
         if status:
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_dstack(tensors, tensors_len, cell.address)
+    status = c_dstack(tensors_list, tensors_len, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -6795,16 +6751,16 @@ def dstack(tensors, *, out=None):
 
 def column_stack(tensors, *, out=None):
     """Joins tensors side by side; vectors are columns."""
-    tensors, tensors_len = _tensors(tensors, "column_stack", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "column_stack", "tensors")
     if out is not None:
         if out.__class__ is not _Tensor:
             out = _tensor(out, "column_stack", "out")
-        status = c_column_stack_out(tensors, tensors_len, out._h)
+        status = c_column_stack_out(tensors_list, tensors_len, out._h)
         if status:
             raise _failure(status)
         return out
     cell = _take() if _cells else _Cell()
-    status = c_column_stack(tensors, tensors_len, cell.address)
+    status = c_column_stack(tensors_list, tensors_len, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -6831,10 +6787,10 @@ def _atleast_1d_sequence(*tensors):
     """Views of at least 1 dimension."""
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
-    tensors, tensors_len = _tensors(tensors, "atleast_1d", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "atleast_1d", "tensors")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
-    status = c_atleast_1d_sequence(tensors, tensors_len, cell0.address, count.address)
+    status = c_atleast_1d_sequence(tensors_list, tensors_len, cell0.address, count.address)
     if status:
         raise _failure(status)
     result = _wrap_list(cell0.p, count.i)
@@ -6876,10 +6832,10 @@ def _atleast_2d_sequence(*tensors):
     """Views of at least 2 dimensions."""
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
-    tensors, tensors_len = _tensors(tensors, "atleast_2d", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "atleast_2d", "tensors")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
-    status = c_atleast_2d_sequence(tensors, tensors_len, cell0.address, count.address)
+    status = c_atleast_2d_sequence(tensors_list, tensors_len, cell0.address, count.address)
     if status:
         raise _failure(status)
     result = _wrap_list(cell0.p, count.i)
@@ -6921,10 +6877,10 @@ def _atleast_3d_sequence(*tensors):
     """Views of at least 3 dimensions."""
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
-    tensors, tensors_len = _tensors(tensors, "atleast_3d", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "atleast_3d", "tensors")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
-    status = c_atleast_3d_sequence(tensors, tensors_len, cell0.address, count.address)
+    status = c_atleast_3d_sequence(tensors_list, tensors_len, cell0.address, count.address)
     if status:
         raise _failure(status)
     result = _wrap_list(cell0.p, count.i)
@@ -6952,10 +6908,10 @@ def broadcast_tensors(*tensors):
     """Expands all tensors to their common shape, without copying."""
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
-    tensors, tensors_len = _tensors(tensors, "broadcast_tensors", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "broadcast_tensors", "tensors")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
-    status = c_broadcast_tensors(tensors, tensors_len, cell0.address, count.address)
+    status = c_broadcast_tensors(tensors_list, tensors_len, cell0.address, count.address)
     if status:
         raise _failure(status)
     result = _wrap_list(cell0.p, count.i)
@@ -6970,11 +6926,11 @@ def meshgrid(*tensors, indexing=None):
     """
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
-    tensors, tensors_len = _tensors(tensors, "meshgrid", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "meshgrid", "tensors")
     indexing = None if indexing is None else _text(indexing, "meshgrid", "indexing")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
-    status = c_meshgrid(tensors, tensors_len, indexing, cell0.address, count.address)
+    status = c_meshgrid(tensors_list, tensors_len, indexing, cell0.address, count.address)
     if status:
         raise _failure(status)
     result = _wrap_list(cell0.p, count.i)
@@ -6994,9 +6950,9 @@ def cartesian_prod(*tensors):
     """
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
-    tensors, tensors_len = _tensors(tensors, "cartesian_prod", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "cartesian_prod", "tensors")
     cell = _take() if _cells else _Cell()
-    status = c_cartesian_prod(tensors, tensors_len, cell.address)
+    status = c_cartesian_prod(tensors_list, tensors_len, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -7033,9 +6989,9 @@ def block_diag(*tensors):
     """Puts matrices on the diagonal of a matrix of zeros; vectors are rows. dtypes are promoted."""
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
-    tensors, tensors_len = _tensors(tensors, "block_diag", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "block_diag", "tensors")
     cell = _take() if _cells else _Cell()
-    status = c_block_diag(tensors, tensors_len, cell.address)
+    status = c_block_diag(tensors_list, tensors_len, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -8524,9 +8480,9 @@ def einsum(equation, *tensors):
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
     equation = _text(equation, "einsum", "equation")
-    tensors, tensors_len = _tensors(tensors, "einsum", "tensors")
+    tensors_list, tensors_len = _tensors(tensors, "einsum", "tensors")
     cell = _take() if _cells else _Cell()
-    status = c_einsum(equation, tensors, tensors_len, cell.address)
+    status = c_einsum(equation, tensors_list, tensors_len, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -8841,7 +8797,7 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
     return result
 
 
-def randint(low, high, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def _randint_default(low, high, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of random integers from [low, high). `dtype` is int64 unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
@@ -8870,6 +8826,50 @@ def randint(low, high, size, *, generator=None, dtype=None, layout=None, device=
     result._h = cell.p
     _put(cell)
     return result
+
+
+def _randint_high(high, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Makes a tensor of random integers from [0, high). `dtype` is int64 unless given."""
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if high.__class__ is not _Int:
+        high = _integer(high, "randint", "high")
+    size, size_len = _ints(size, "randint", "size")
+    if generator is not None and generator.__class__ is not _Generator:
+        generator = _generator(generator, "randint", "generator")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "randint", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "randint", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "randint", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "randint", "out")
+        status = c_randint_high_out(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_randint_high(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def randint(*args, **kwargs):
+    """randint(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
+    Makes a tensor of random integers from [low, high). `dtype` is int64 unless given.
+
+    randint(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
+    Makes a tensor of random integers from [0, high). `dtype` is int64 unless given.
+    """
+    n = len(args)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"low", "high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
+        return _randint_default(*args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "high", _absent)) and _is_ints(_arg(args, 1, kwargs, "size", _absent)):
+        return _randint_high(*args, **kwargs)
+    raise _no_overload("randint", ('(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)', '(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
 def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
@@ -8944,7 +8944,7 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, m
     return result
 
 
-def randint_like(input, low, high, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+def _randint_like_default(input, low, high, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """randint with the shape, dtype and device of `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
@@ -8968,6 +8968,45 @@ def randint_like(input, low, high, *, generator=None, dtype=None, layout=None, d
     result._h = cell.p
     _put(cell)
     return result
+
+
+def _randint_like_high(input, high, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+    """Random integers from [0, high) with the shape, dtype and device of `input`."""
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "randint_like", "input")
+    if high.__class__ is not _Int:
+        high = _integer(high, "randint_like", "high")
+    if generator is not None and generator.__class__ is not _Generator:
+        generator = _generator(generator, "randint_like", "generator")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "randint_like", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "randint_like", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "randint_like", "device")
+    memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "randint_like", "memory_format")
+    cell = _take() if _cells else _Cell()
+    status = c_randint_like_high(input._h, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def randint_like(input, *args, **kwargs):
+    """randint_like(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)
+    randint with the shape, dtype and device of `input`.
+
+    randint_like(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)
+    Random integers from [0, high) with the shape, dtype and device of `input`.
+    """
+    n = len(args)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"low", "high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)):
+        return _randint_like_default(input, *args, **kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "high", _absent)):
+        return _randint_like_high(input, *args, **kwargs)
+    raise _no_overload("randint_like", ('(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)', '(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)'), args, kwargs)
 
 
 def _normal_tensors(mean, std, *, generator=None, out=None):
@@ -10812,36 +10851,8 @@ def frac_(input):
     return input
 
 
-def _clamp_default(input, min=None, max=None, *, out=None):
-    """Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-
-    >>> torch.clamp(torch.tensor([-1., 0.5, 3.]), 0, 1)
-    tensor([0.0000, 0.5000, 1.0000])
-    """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clamp", "input")
-    min = _NO_SCALAR if min is None else _scalar(min, "clamp", "min")
-    max = _NO_SCALAR if max is None else _scalar(max, "clamp", "max")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "clamp", "out")
-        status = c_clamp_out(input._h, min, max, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_clamp(input._h, min, max, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
 def _clamp_tensor(input, min=None, max=None, *, out=None):
-    """As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    """`clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
     give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 
     >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
@@ -10870,24 +10881,71 @@ def _clamp_tensor(input, min=None, max=None, *, out=None):
     return result
 
 
-def clamp(input, *args, **kwargs):
-    """clamp(Tensor input, Number min=None, Number max=None)
-    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-
-    clamp(Tensor input, Tensor min=None, Tensor max=None)
-    As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+def _clamp_default(input, min=None, max=None, *, out=None):
+    """Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
     give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 
     >>> torch.clamp(torch.tensor([-1., 0.5, 3.]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clamp", "input")
+    min = _NO_SCALAR if min is None else _scalar(min, "clamp", "min")
+    max = _NO_SCALAR if max is None else _scalar(max, "clamp", "max")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "clamp", "out")
+        status = c_clamp_out(input._h, min, max, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_clamp(input._h, min, max, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def clamp(input, *args, **kwargs):
+    """clamp(Tensor input, Tensor min=None, Tensor max=None)
+    `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+
+    clamp(Tensor input, Number min=None, Number max=None)
+    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+
+    >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
+    tensor([2., 3.])
+    """
     n = len(args)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-        return _clamp_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
         return _clamp_tensor(input, *args, **kwargs)
-    raise _no_overload("clamp", ('(Tensor input, Number min=None, Number max=None)', '(Tensor input, Tensor min=None, Tensor max=None)'), args, kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+        return _clamp_default(input, *args, **kwargs)
+    raise _no_overload("clamp", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
+
+
+def _clamp__tensor(input, min=None, max=None):
+    """`clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+
+    >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
+    tensor([2., 3.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clamp_", "input")
+    if min is not None and min.__class__ is not _Tensor:
+        min = _tensor(min, "clamp_", "min")
+    if max is not None and max.__class__ is not _Tensor:
+        max = _tensor(max, "clamp_", "max")
+    status = c_clamp_tensor_(input._h, None if min is None else min._h, None if max is None else max._h)
+    if status:
+        raise _failure(status)
+    return input
 
 
 def _clamp__default(input, min=None, max=None):
@@ -10907,66 +10965,24 @@ def _clamp__default(input, min=None, max=None):
     return input
 
 
-def _clamp__tensor(input, min=None, max=None):
-    """As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+def clamp_(input, *args, **kwargs):
+    """clamp_(Tensor input, Tensor min=None, Tensor max=None)
+    `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
+    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+
+    clamp_(Tensor input, Number min=None, Number max=None)
+    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
     give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 
     >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
     """
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clamp_", "input")
-    if min is not None and min.__class__ is not _Tensor:
-        min = _tensor(min, "clamp_", "min")
-    if max is not None and max.__class__ is not _Tensor:
-        max = _tensor(max, "clamp_", "max")
-    status = c_clamp_tensor_(input._h, None if min is None else min._h, None if max is None else max._h)
-    if status:
-        raise _failure(status)
-    return input
-
-
-def clamp_(input, *args, **kwargs):
-    """clamp_(Tensor input, Number min=None, Number max=None)
-    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-
-    clamp_(Tensor input, Tensor min=None, Tensor max=None)
-    As `clamp`, with bounds that are tensors and broadcast: limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
-
-    >>> torch.clamp(torch.tensor([-1., 0.5, 3.]), 0, 1)
-    tensor([0.0000, 0.5000, 1.0000])
-    """
     n = len(args)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-        return _clamp__default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
         return _clamp__tensor(input, *args, **kwargs)
-    raise _no_overload("clamp_", ('(Tensor input, Number min=None, Number max=None)', '(Tensor input, Tensor min=None, Tensor max=None)'), args, kwargs)
-
-
-def _clip_default(input, min=None, max=None, *, out=None):
-    """Another name of `clamp`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clip", "input")
-    min = _NO_SCALAR if min is None else _scalar(min, "clip", "min")
-    max = _NO_SCALAR if max is None else _scalar(max, "clip", "max")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "clip", "out")
-        status = c_clip_out(input._h, min, max, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_clip(input._h, min, max, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+        return _clamp__default(input, *args, **kwargs)
+    raise _no_overload("clamp_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
 def _clip_tensor(input, min=None, max=None, *, out=None):
@@ -10994,31 +11010,42 @@ def _clip_tensor(input, min=None, max=None, *, out=None):
     return result
 
 
+def _clip_default(input, min=None, max=None, *, out=None):
+    """Another name of `clamp`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clip", "input")
+    min = _NO_SCALAR if min is None else _scalar(min, "clip", "min")
+    max = _NO_SCALAR if max is None else _scalar(max, "clip", "max")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "clip", "out")
+        status = c_clip_out(input._h, min, max, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_clip(input._h, min, max, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
 def clip(input, *args, **kwargs):
-    """clip(Tensor input, Number min=None, Number max=None)
+    """clip(Tensor input, Tensor min=None, Tensor max=None)
     Another name of `clamp`.
 
-    clip(Tensor input, Tensor min=None, Tensor max=None)
+    clip(Tensor input, Number min=None, Number max=None)
     Another name of `clamp`.
     """
     n = len(args)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-        return _clip_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
         return _clip_tensor(input, *args, **kwargs)
-    raise _no_overload("clip", ('(Tensor input, Number min=None, Number max=None)', '(Tensor input, Tensor min=None, Tensor max=None)'), args, kwargs)
-
-
-def _clip__default(input, min=None, max=None):
-    """Another name of `clamp`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "clip_", "input")
-    min = _NO_SCALAR if min is None else _scalar(min, "clip_", "min")
-    max = _NO_SCALAR if max is None else _scalar(max, "clip_", "max")
-    status = c_clip_(input._h, min, max)
-    if status:
-        raise _failure(status)
-    return input
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+        return _clip_default(input, *args, **kwargs)
+    raise _no_overload("clip", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
 def _clip__tensor(input, min=None, max=None):
@@ -11035,19 +11062,31 @@ def _clip__tensor(input, min=None, max=None):
     return input
 
 
+def _clip__default(input, min=None, max=None):
+    """Another name of `clamp`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "clip_", "input")
+    min = _NO_SCALAR if min is None else _scalar(min, "clip_", "min")
+    max = _NO_SCALAR if max is None else _scalar(max, "clip_", "max")
+    status = c_clip_(input._h, min, max)
+    if status:
+        raise _failure(status)
+    return input
+
+
 def clip_(input, *args, **kwargs):
-    """clip_(Tensor input, Number min=None, Number max=None)
+    """clip_(Tensor input, Tensor min=None, Tensor max=None)
     Another name of `clamp`.
 
-    clip_(Tensor input, Tensor min=None, Tensor max=None)
+    clip_(Tensor input, Number min=None, Number max=None)
     Another name of `clamp`.
     """
     n = len(args)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
-        return _clip__default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
         return _clip__tensor(input, *args, **kwargs)
-    raise _no_overload("clip_", ('(Tensor input, Number min=None, Number max=None)', '(Tensor input, Tensor min=None, Tensor max=None)'), args, kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
+        return _clip__default(input, *args, **kwargs)
+    raise _no_overload("clip_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
 def clamp_min(input, min, *, out=None):
@@ -13040,490 +13079,6 @@ def rad2deg_(input):
     return input
 
 
-def special_expit(input, *, out=None):
-    """Another name of `sigmoid`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_expit", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_expit", "out")
-        status = c_special_expit_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_expit(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_exp2(input, *, out=None):
-    """Another name of `exp2`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_exp2", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_exp2", "out")
-        status = c_special_exp2_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_exp2(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_expm1(input, *, out=None):
-    """Another name of `expm1`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_expm1", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_expm1", "out")
-        status = c_special_expm1_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_expm1(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_log1p(input, *, out=None):
-    """Another name of `log1p`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_log1p", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_log1p", "out")
-        status = c_special_log1p_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_log1p(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_erf(input, *, out=None):
-    """Another name of `erf`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_erf", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_erf", "out")
-        status = c_special_erf_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_erf(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_erfc(input, *, out=None):
-    """Another name of `erfc`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_erfc", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_erfc", "out")
-        status = c_special_erfc_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_erfc(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_erfinv(input, *, out=None):
-    """Another name of `erfinv`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_erfinv", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_erfinv", "out")
-        status = c_special_erfinv_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_erfinv(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_gammaln(input, *, out=None):
-    """Another name of `lgamma`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_gammaln", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_gammaln", "out")
-        status = c_special_gammaln_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_gammaln(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_digamma(input, *, out=None):
-    """Another name of `digamma`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_digamma", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_digamma", "out")
-        status = c_special_digamma_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_digamma(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_psi(input, *, out=None):
-    """Another name of `digamma`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_psi", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_psi", "out")
-        status = c_special_psi_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_psi(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_i0(input, *, out=None):
-    """Another name of `i0`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_i0", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_i0", "out")
-        status = c_special_i0_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_i0(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_sinc(input, *, out=None):
-    """Another name of `sinc`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_sinc", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_sinc", "out")
-        status = c_special_sinc_out(input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_sinc(input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_round(input, *, decimals=0, out=None):
-    """Another name of `round`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_round", "input")
-    if decimals.__class__ is not _Int:
-        decimals = _integer(decimals, "special_round", "decimals")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_round", "out")
-        status = c_special_round_out(input._h, decimals, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_round(input._h, decimals, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_logit(input, eps=None, *, out=None):
-    """Another name of `logit`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_logit", "input")
-    eps = None if eps is None else _double(eps, "special_logit", "eps")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_logit", "out")
-        status = c_special_logit_out(input._h, eps, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_logit(input._h, eps, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_polygamma(n, input, *, out=None):
-    """Another name of `polygamma`."""
-    if n.__class__ is not _Int:
-        n = _integer(n, "special_polygamma", "n")
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_polygamma", "input")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_polygamma", "out")
-        status = c_special_polygamma_out(n, input._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_polygamma(n, input._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_multigammaln(input, p, *, out=None):
-    """Another name of `mvlgamma`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_multigammaln", "input")
-    if p.__class__ is not _Int:
-        p = _integer(p, "special_multigammaln", "p")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_multigammaln", "out")
-        status = c_special_multigammaln_out(input._h, p, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_multigammaln(input._h, p, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_gammainc(input, other, *, out=None):
-    """Another name of `igamma`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_gammainc", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "special_gammainc", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_gammainc", "out")
-        status = c_special_gammainc_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_gammainc(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_gammaincc(input, other, *, out=None):
-    """Another name of `igammac`."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "special_gammaincc", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "special_gammaincc", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_gammaincc", "out")
-        status = c_special_gammaincc_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_gammaincc(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_xlogy(input, other, *, out=None):
-    """Another name of `xlogy`."""
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "special_xlogy", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "special_xlogy", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_xlogy", "out")
-        if other.__class__ is _Scalar:
-            status = c_special_xlogy_scalar_out(input._h, other, out._h)
-        else:
-            status = c_special_xlogy_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        status = c_special_xlogy_scalar(input._h, other, cell.address)
-    else:
-        status = c_special_xlogy(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_xlog1py(input, other, *, out=None):
-    """`input` * log1p(`other`), 0 where `input` is 0 and `other` is not NaN; the shapes broadcast.
-
-    >>> torch.special.xlog1py(torch.tensor([0., 2.]), torch.tensor([-1., 3.]))
-    tensor([0.0000, 2.7726])
-    """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "special_xlog1py", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "special_xlog1py", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_xlog1py", "out")
-        if other.__class__ is _Scalar:
-            status = c_special_xlog1py_scalar_out(input._h, other, out._h)
-        else:
-            status = c_special_xlog1py_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        status = c_special_xlog1py_scalar(input._h, other, cell.address)
-    else:
-        status = c_special_xlog1py(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
-def special_zeta(input, other, *, out=None):
-    """The Hurwitz zeta function: the sum of (`other` + k)^-`input` over k >= 0; the shapes broadcast.
-
-    >>> torch.special.zeta(torch.tensor([2.]), torch.tensor([1.]))
-    tensor([1.6449])
-    """
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "special_zeta", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "special_zeta", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "special_zeta", "out")
-        if other.__class__ is _Scalar:
-            status = c_special_zeta_scalar_out(input._h, other, out._h)
-        else:
-            status = c_special_zeta_out(input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        status = c_special_zeta_scalar(input._h, other, cell.address)
-    else:
-        status = c_special_zeta(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
 def from_data(data, size, *, dtype=None):
     """Makes a tensor of shape `size` from a copy of the elements at `data`, which lie in row-major order without gaps.
     `data` may be NULL only when there are no elements. `dtype` is the default dtype unless given.
@@ -13542,7 +13097,7 @@ def from_data(data, size, *, dtype=None):
 
 def from_blob(data, nbytes, dtype, size, stride, deleter, context, read_only):
     """Makes a tensor that shares `nbytes` bytes at `data` with their owner. `stride` is row-major unless given; every element
-    must lie inside the bytes. `deleter`, a C function void (*)(void *) or NULL, is called once with `context` when the last
+    must lie inside the bytes. `deleter`, which may be NULL, is called once with `context` when the last
     tensor over the bytes is freed, from whichever thread that happens on; on an error it is not called. Tensors over
     `read_only` bytes refuse to be written.
     """
@@ -13651,6 +13206,18 @@ def storage_resize_(input, nbytes):
     if nbytes.__class__ is not _Int:
         nbytes = _integer(nbytes, "storage_resize_", "nbytes")
     status = c_storage_resize_(input._h, nbytes)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def storage_fix_(input):
+    """Makes the storage keep its bytes where they are until it is freed; resizing it is an error from then on. For arrays of other
+    libraries that share the memory.
+    """
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_fix_", "input")
+    status = c_storage_fix_(input._h)
     if status:
         raise _failure(status)
     return input
@@ -15333,5 +14900,5 @@ def __invert__(self):
 _Tensor.__invert__ = __invert__
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "where", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "special_expit", "special_exp2", "special_expm1", "special_log1p", "special_erf", "special_erfc", "special_erfinv", "special_gammaln", "special_digamma", "special_psi", "special_i0", "special_sinc", "special_round", "special_logit", "special_polygamma", "special_multigammaln", "special_gammainc", "special_gammaincc", "special_xlogy", "special_xlog1py", "special_zeta", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "where", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
 _methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_get", "index_set_", "index_set_scalar_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "data_ptr", "is_read_only", "untyped_storage", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))

@@ -2,6 +2,538 @@
 # ruff: noqa
 from ._call import *
 
+c_special_expit = _bind("tensor_special_expit", P, P)
+c_special_expit_out = _bind("tensor_special_expit_out", P, P)
+c_special_exp2 = _bind("tensor_special_exp2", P, P)
+c_special_exp2_out = _bind("tensor_special_exp2_out", P, P)
+c_special_expm1 = _bind("tensor_special_expm1", P, P)
+c_special_expm1_out = _bind("tensor_special_expm1_out", P, P)
+c_special_log1p = _bind("tensor_special_log1p", P, P)
+c_special_log1p_out = _bind("tensor_special_log1p_out", P, P)
+c_special_erf = _bind("tensor_special_erf", P, P)
+c_special_erf_out = _bind("tensor_special_erf_out", P, P)
+c_special_erfc = _bind("tensor_special_erfc", P, P)
+c_special_erfc_out = _bind("tensor_special_erfc_out", P, P)
+c_special_erfinv = _bind("tensor_special_erfinv", P, P)
+c_special_erfinv_out = _bind("tensor_special_erfinv_out", P, P)
+c_special_gammaln = _bind("tensor_special_gammaln", P, P)
+c_special_gammaln_out = _bind("tensor_special_gammaln_out", P, P)
+c_special_digamma = _bind("tensor_special_digamma", P, P)
+c_special_digamma_out = _bind("tensor_special_digamma_out", P, P)
+c_special_psi = _bind("tensor_special_psi", P, P)
+c_special_psi_out = _bind("tensor_special_psi_out", P, P)
+c_special_i0 = _bind("tensor_special_i0", P, P)
+c_special_i0_out = _bind("tensor_special_i0_out", P, P)
+c_special_sinc = _bind("tensor_special_sinc", P, P)
+c_special_sinc_out = _bind("tensor_special_sinc_out", P, P)
+c_special_round = _bind("tensor_special_round", P, Q, P)
+c_special_round_out = _bind("tensor_special_round_out", P, Q, P)
+c_special_logit = _bind("tensor_special_logit", P, P, P)
+c_special_logit_out = _bind("tensor_special_logit_out", P, P, P)
+c_special_polygamma = _bind("tensor_special_polygamma", Q, P, P)
+c_special_polygamma_out = _bind("tensor_special_polygamma_out", Q, P, P)
+c_special_multigammaln = _bind("tensor_special_multigammaln", P, Q, P)
+c_special_multigammaln_out = _bind("tensor_special_multigammaln_out", P, Q, P)
+c_special_gammainc = _bind("tensor_special_gammainc", P, P, P)
+c_special_gammainc_out = _bind("tensor_special_gammainc_out", P, P, P)
+c_special_gammaincc = _bind("tensor_special_gammaincc", P, P, P)
+c_special_gammaincc_out = _bind("tensor_special_gammaincc_out", P, P, P)
+c_special_xlogy = _bind("tensor_special_xlogy", P, P, P)
+c_special_xlogy_scalar = _bind("tensor_special_xlogy_scalar", P, _Scalar, P)
+c_special_xlogy_out = _bind("tensor_special_xlogy_out", P, P, P)
+c_special_xlogy_scalar_out = _bind("tensor_special_xlogy_scalar_out", P, _Scalar, P)
+c_special_xlog1py = _bind("tensor_special_xlog1py", P, P, P)
+c_special_xlog1py_scalar = _bind("tensor_special_xlog1py_scalar", P, _Scalar, P)
+c_special_xlog1py_out = _bind("tensor_special_xlog1py_out", P, P, P)
+c_special_xlog1py_scalar_out = _bind("tensor_special_xlog1py_scalar_out", P, _Scalar, P)
+c_special_zeta = _bind("tensor_special_zeta", P, P, P)
+c_special_zeta_scalar = _bind("tensor_special_zeta_scalar", P, _Scalar, P)
+c_special_zeta_out = _bind("tensor_special_zeta_out", P, P, P)
+c_special_zeta_scalar_out = _bind("tensor_special_zeta_scalar_out", P, _Scalar, P)
 
 
-__all__ = []
+def expit(input, *, out=None):
+    """Another name of `sigmoid`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "expit", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "expit", "out")
+        status = c_special_expit_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_expit(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def exp2(input, *, out=None):
+    """Another name of `exp2`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "exp2", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "exp2", "out")
+        status = c_special_exp2_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_exp2(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def expm1(input, *, out=None):
+    """Another name of `expm1`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "expm1", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "expm1", "out")
+        status = c_special_expm1_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_expm1(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def log1p(input, *, out=None):
+    """Another name of `log1p`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "log1p", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "log1p", "out")
+        status = c_special_log1p_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_log1p(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def erf(input, *, out=None):
+    """Another name of `erf`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "erf", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "erf", "out")
+        status = c_special_erf_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_erf(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def erfc(input, *, out=None):
+    """Another name of `erfc`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "erfc", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "erfc", "out")
+        status = c_special_erfc_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_erfc(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def erfinv(input, *, out=None):
+    """Another name of `erfinv`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "erfinv", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "erfinv", "out")
+        status = c_special_erfinv_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_erfinv(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def gammaln(input, *, out=None):
+    """Another name of `lgamma`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "gammaln", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "gammaln", "out")
+        status = c_special_gammaln_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_gammaln(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def digamma(input, *, out=None):
+    """Another name of `digamma`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "digamma", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "digamma", "out")
+        status = c_special_digamma_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_digamma(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def psi(input, *, out=None):
+    """Another name of `digamma`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "psi", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "psi", "out")
+        status = c_special_psi_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_psi(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def i0(input, *, out=None):
+    """Another name of `i0`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "i0", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "i0", "out")
+        status = c_special_i0_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_i0(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def sinc(input, *, out=None):
+    """Another name of `sinc`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "sinc", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "sinc", "out")
+        status = c_special_sinc_out(input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_sinc(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def round(input, *, decimals=0, out=None):
+    """Another name of `round`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "round", "input")
+    if decimals.__class__ is not _Int:
+        decimals = _integer(decimals, "round", "decimals")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "round", "out")
+        status = c_special_round_out(input._h, decimals, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_round(input._h, decimals, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def logit(input, eps=None, *, out=None):
+    """Another name of `logit`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "logit", "input")
+    eps = None if eps is None else _double(eps, "logit", "eps")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "logit", "out")
+        status = c_special_logit_out(input._h, eps, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_logit(input._h, eps, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def polygamma(n, input, *, out=None):
+    """Another name of `polygamma`."""
+    if n.__class__ is not _Int:
+        n = _integer(n, "polygamma", "n")
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "polygamma", "input")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "polygamma", "out")
+        status = c_special_polygamma_out(n, input._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_polygamma(n, input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def multigammaln(input, p, *, out=None):
+    """Another name of `mvlgamma`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "multigammaln", "input")
+    if p.__class__ is not _Int:
+        p = _integer(p, "multigammaln", "p")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "multigammaln", "out")
+        status = c_special_multigammaln_out(input._h, p, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_multigammaln(input._h, p, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def gammainc(input, other, *, out=None):
+    """Another name of `igamma`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "gammainc", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "gammainc", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "gammainc", "out")
+        status = c_special_gammainc_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_gammainc(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def gammaincc(input, other, *, out=None):
+    """Another name of `igammac`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "gammaincc", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "gammaincc", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "gammaincc", "out")
+        status = c_special_gammaincc_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_special_gammaincc(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def xlogy(input, other, *, out=None):
+    """Another name of `xlogy`."""
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "xlogy", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "xlogy", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "xlogy", "out")
+        if other.__class__ is _Scalar:
+            status = c_special_xlogy_scalar_out(input._h, other, out._h)
+        else:
+            status = c_special_xlogy_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_special_xlogy_scalar(input._h, other, cell.address)
+    else:
+        status = c_special_xlogy(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def xlog1py(input, other, *, out=None):
+    """`input` * log1p(`other`), 0 where `input` is 0 and `other` is not NaN; the shapes broadcast.
+
+    >>> torch.special.xlog1py(torch.tensor([0., 2.]), torch.tensor([-1., 3.]))
+    tensor([0.0000, 2.7726])
+    """
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "xlog1py", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "xlog1py", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "xlog1py", "out")
+        if other.__class__ is _Scalar:
+            status = c_special_xlog1py_scalar_out(input._h, other, out._h)
+        else:
+            status = c_special_xlog1py_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_special_xlog1py_scalar(input._h, other, cell.address)
+    else:
+        status = c_special_xlog1py(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def zeta(input, other, *, out=None):
+    """The Hurwitz zeta function: the sum of (`other` + k)^-`input` over k >= 0; the shapes broadcast.
+
+    >>> torch.special.zeta(torch.tensor([2.]), torch.tensor([1.]))
+    tensor([1.6449])
+    """
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "zeta", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "zeta", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "zeta", "out")
+        if other.__class__ is _Scalar:
+            status = c_special_zeta_scalar_out(input._h, other, out._h)
+        else:
+            status = c_special_zeta_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_special_zeta_scalar(input._h, other, cell.address)
+    else:
+        status = c_special_zeta(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+__all__ = ["expit", "exp2", "expm1", "log1p", "erf", "erfc", "erfinv", "gammaln", "digamma", "psi", "i0", "sinc", "round", "logit", "polygamma", "multigammaln", "gammainc", "gammaincc", "xlogy", "xlog1py", "zeta"]

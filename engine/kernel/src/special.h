@@ -61,11 +61,22 @@ inline double hurwitz_zeta(double s, double q) {
   return sum;
 }
 
+// The first derivative of psi. The reflection (DLMF 5.15.6) is taken in the dtype's own precision, as PyTorch does: near the
+// poles the result depends on it, and at them it is large instead of infinite.
+template <class T>
+inline T trigamma(T x) {
+  if (x >= T(0.5)) return T(hurwitz_zeta(2, x));
+  const T s = sizeof(T) == 4 ? T(__builtin_sinf(float(kPi) * float(x))) : T(__builtin_sin(kPi * x));
+  return T(T(kPi) * T(kPi)) / (s * s) - T(hurwitz_zeta(2, 1 - x));
+}
+
 // The n-th derivative of psi: (-1)^(n+1) n! zeta(n + 1, x) (DLMF 5.15.1).
-inline double polygamma(int64_t n, double x) {
-  if (n == 0) return digamma(x);
+template <class T>
+inline T polygamma(int64_t n, T x) {
+  if (n == 0) return T(digamma(x));
+  if (n == 1) return trigamma(x);
   const double scale = n < 171 ? __builtin_tgamma(double(n) + 1) : __builtin_inf();
-  return (n % 2 ? scale : -scale) * hurwitz_zeta(double(n) + 1, x);
+  return T((n % 2 ? scale : -scale) * hurwitz_zeta(double(n) + 1, x));
 }
 
 // erf^-1: a polynomial of M. Giles (Approximating the erfinv function, 2010) in the middle and the leading term of erfc's

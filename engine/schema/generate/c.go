@@ -126,6 +126,9 @@ func (f form) cParams(i int) []string {
 	case "str":
 		return []string{"const char *" + name}
 	case "pointer":
+		if a.Type.Deleter {
+			return []string{"tensor_deleter " + name}
+		}
 		return []string{"void *" + name}
 	}
 	return []string{map[string]string{"dtype": "tensor_dtype ", "device": "tensor_device ", "layout": "tensor_layout ", "memory_format": "tensor_memory_format "}[f.base(i)] + name}
@@ -241,7 +244,7 @@ func (f form) cArgument(i int) string {
 		}
 		return fmt.Sprintf("LT_TEXT(%s, %s); %s.text = %s;", name, op, slot, name)
 	case "pointer":
-		return fmt.Sprintf("%s.pointer = %s;", slot, name)
+		return fmt.Sprintf("%s.pointer = (void *)%s;", slot, name)
 	case "device":
 		return fmt.Sprintf("LT_ENUM(%s.type, -1, 2, %s); %s.device = %s;", name, op, slot, name)
 	case "dtype":

@@ -300,9 +300,15 @@ func (c *code) convert(a schema.Arg, function string, lastOperand bool) (pass []
 	optional := t.Optional || t.Base == "Generator" && a.Default == "None"
 	if t.List {
 		helper := map[string]string{"Tensor": "_tensors", "int": "_ints", "float": "_floats", "Scalar": "_scalars", "bool": "_bools"}[t.Base]
-		if t.Base == "Tensor" && optional {
-			c.line("%s, %s_len = _optional_tensors(%s)", p, p, where)
-		} else if optional {
+		if t.Base == "Tensor" {
+			// The list keeps its name, and so its tensors alive, until the call is done.
+			if optional {
+				helper = "_optional_tensors"
+			}
+			c.line("%s_list, %s_len = %s(%s)", p, p, helper, where)
+			return []string{p + "_list", p + "_len"}
+		}
+		if optional {
 			c.line("%s, %s_len = (None, 0) if %s is None else %s(%s)", p, p, p, helper, where)
 		} else {
 			c.line("%s, %s_len = %s(%s)", p, p, helper, where)

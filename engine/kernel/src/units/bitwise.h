@@ -27,7 +27,7 @@ LT_INLINE T gcd(T a, T b) {
   b = b < 0 ? T(-b) : b;
   while (b != 0) {
     // -1 divides everything; dividing the most negative integer by it would trap.
-    const T r = b == T(-1) ? T(0) : T(a % b);
+    const T r = T(-1) < 0 && b == T(-1) ? T(0) : T(a % b);
     a = b;
     b = r;
   }
@@ -37,8 +37,9 @@ template <class T>
 LT_INLINE T lcm(T a, T b) {
   const T g = gcd(a, b);
   if (g == 0) return 0;
-  const T m = T((g == T(-1) ? T(-a) : T(a / g)) * b);
-  return m < 0 ? T(-m) : m;
+  // Small integers multiply in int, so that only the result wraps.
+  const auto m = (T(-1) < 0 && g == T(-1) ? T(-a) : T(a / g)) * b;
+  return T(m < 0 ? -m : m);
 }
 
 LT_BINARY(And, T(a &b))

@@ -27,18 +27,19 @@ LT_INLINE T fmod_slow(T a, T b) {
 
 // a - b trunc(a / b), exactly, while the quotient is small: a float's quotient and product are exact in double; a double's
 // product is subtracted by a fused operation, and a quotient that was rounded up to an integer shows as a negative rest.
+// Infinite divisors are no such case; NaN comes out as it must.
 constexpr double kSmallFloatQuotient = 0x1p28, kSmallDoubleQuotient = 0x1p52;
 
 LT_INLINE float fmod_fast(float a, float b, bool *exact) {
   const double q = __builtin_trunc(double(a) / double(b));
-  *exact &= __builtin_fabs(q) < kSmallFloatQuotient;
+  *exact &= !(__builtin_fabs(q) >= kSmallFloatQuotient) & !(__builtin_fabsf(b) > __FLT_MAX__);
   return __builtin_copysignf(float(double(a) - q * double(b)), a);
 }
 #if LT_FMA
 LT_INLINE double fmod_fast(double a, double b, bool *exact) {
   const double x = __builtin_fabs(a), y = __builtin_fabs(b);
   const double q = __builtin_trunc(x / y);
-  *exact &= q < kSmallDoubleQuotient;
+  *exact &= !(q >= kSmallDoubleQuotient) & !(y > __DBL_MAX__);
   const double r = __builtin_fma(-q, y, x);
   return __builtin_copysign(r < 0 ? r + y : r, a);
 }

@@ -4,14 +4,14 @@
 namespace lt {
 namespace {
 
-// NaN wins over every number.
+// NaN wins over every number; of equals, a.
 template <class T>
 LT_INLINE T larger(T a, T b) {
-  return (a > b) | (a != a) ? a : b;
+  return (a < b) | (b != b) ? b : a;
 }
 template <class T>
 LT_INLINE T smaller(T a, T b) {
-  return (a < b) | (a != a) ? a : b;
+  return (a > b) | (b != b) ? b : a;
 }
 
 LT_BINARY(Maximum, larger(a, b))
@@ -27,7 +27,7 @@ struct Clamp {
   }
 };
 
-LT_UNARY(Relu, a <= T(0) ? T(0) : a)
+LT_UNARY(Relu, a < T(0) ? T(0) : a)
 
 }  // namespace
 }  // namespace lt

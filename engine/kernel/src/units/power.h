@@ -25,7 +25,10 @@ LT_INLINE T integer_power(T base, T exponent) {
 template <class T>
 LT_INLINE Complex<T> complex_power(Complex<T> x, Complex<T> y) {
   if (y == Complex<T>(0)) return {1};
-  if (x == Complex<T>(0)) return {0};
+  if (x == Complex<T>(0)) {
+    if (y.re > 0) return {0};
+    return {y.re < 0 ? T(__builtin_inf()) : T(__builtin_nan("")), T(__builtin_nan(""))};
+  }
   const Complex128 z = cexp(Complex128(y.re, y.im) * clog(Complex128(x.re, x.im)));
   return {T(z.re), T(z.im)};
 }

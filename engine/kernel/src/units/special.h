@@ -29,7 +29,7 @@ struct Polygamma {
   template <class T>
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {
     const int64_t order = *(const int64_t *)params;
-    unary_row<T, T>(data, strides, n, [order](T a) { return T(polygamma(order, a)); });
+    unary_row<T, T>(data, strides, n, [order](T a) { return polygamma(order, a); });
   }
 };
 
