@@ -148,10 +148,7 @@ def to_dlpack(tensor):
 
 def from_dlpack(ext_tensor, *, device=None, copy=None):
     """A tensor over the memory of an object with __dlpack__, or of a DLPack capsule."""
-    if isinstance(ext_tensor, Tensor):
-        made = ext_tensor.detach()
-    else:
-        made = consume(capsule_of(ext_tensor, copy))
+    made = ext_tensor.detach() if isinstance(ext_tensor, Tensor) else consume(capsule_of(ext_tensor, copy))
     if device is not None:
         made = made.to(device)
     return made.clone() if copy and isinstance(ext_tensor, Tensor) else made

@@ -93,7 +93,10 @@ def from_interface(data):
     dtype = FROM_TYPESTR.get(text)
     if dtype is None:
         if text[0] == ">":
-            raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.")
+            raise ValueError(
+                "given numpy array has byte order different from the native byte order. "
+                "Conversion between byte orders is currently not supported."
+            )
         raise TypeError(f"can't convert an array of type '{text}'. The only supported types are: {', '.join(d.name for d in TYPES)}.")
     size, stride = interface["shape"], interface.get("strides")
     address, read_only = interface["data"]

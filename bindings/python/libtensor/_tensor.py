@@ -1,6 +1,5 @@
 """torch.Tensor: what is not generated from the schema."""
 
-import ctypes
 from ctypes import c_int32, c_int64, c_void_p
 
 from . import _device, _dtypes

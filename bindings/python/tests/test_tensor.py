@@ -2,8 +2,9 @@
 
 import math
 
-import libtensor as torch
 import pytest
+
+import libtensor as torch
 
 
 def test_attributes():
@@ -158,7 +159,10 @@ def test_assignment():
     assert x.tolist() == [[-1.0, -1.0, 5.0], [7.0, 8.0, 6.0]]
 
 
-@pytest.mark.parametrize(("key", "error"), [(3, IndexError), ((0, 0, 0), IndexError), ("a", TypeError), (1.5, TypeError), (slice(0, 2, -1), ValueError)])
+@pytest.mark.parametrize(
+    ("key", "error"),
+    [(3, IndexError), ((0, 0, 0), IndexError), ("a", TypeError), (1.5, TypeError), (slice(0, 2, -1), ValueError)],
+)
 def test_bad_index(key, error):
     with pytest.raises(error):
         torch.zeros(3, 2)[key]
