@@ -72,11 +72,16 @@ TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_versio
                   "to_dlpack: the tensor is read-only, which only versioned DLPack can say; clone() it first");
   tensor_t *held;
   void *data;
+  tensor_storage_t *storage = NULL;
   if ((status = tensor_detach(self, &held))) return status;
-  if ((status = tensor_data_ptr(held, &data))) {
+  // The consumer keeps the address, so that the storage must not move.
+  if ((status = tensor_untyped_storage(held, &storage)) || (status = tensor_storage_fix_(storage)) ||
+      (status = tensor_data_ptr(held, &data))) {
+    tensor_storage_free(storage);
     tensor_free(held);
     return status;
   }
+  tensor_storage_free(storage);
   view v = {.data = data, .ndim = (int32_t)tensor_dim(held)};
   v.device.type = CPU_DEVICE;
   v.dtype.code = codes[dtype].code, v.dtype.bits = codes[dtype].bits, v.dtype.lanes = 1;

@@ -5,7 +5,7 @@ from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_int32, c_int64, c_uint
 
 from . import _dtypes
 from . import gen_functions as _f
-from ._interop import share
+from ._interop import lend, share
 from ._tensor import Tensor
 
 
@@ -120,7 +120,7 @@ def export(tensor, stream, max_version, dl_device, copy):
     n = tensor.dim()
     shape, strides = (c_int64 * max(n, 1))(*tensor.shape), (c_int64 * max(n, 1))(*tensor.stride())
     code, bits = KINDS[tensor.dtype]
-    managed.tensor = DLTensor(tensor.data_ptr() or None, *here, n, code, bits, 1, shape, strides, 0)
+    managed.tensor = DLTensor(lend(tensor) or None, *here, n, code, bits, 1, shape, strides, 0)
     managed.deleter = ctypes.cast(forget, c_void_p)
     if versioned:
         managed.major, managed.minor = 1, 0

@@ -127,6 +127,12 @@ def reachable(tensor, what):
         raise TypeError(f"Got unsupported ScalarType {tensor.dtype.name}; convert the tensor to another dtype for {what} first")
 
 
+def lend(tensor):
+    """The address of the elements, whose storage can no longer be resized: somebody else knows where it is."""
+    _f.storage_fix_(tensor.untyped_storage())
+    return tensor.data_ptr()
+
+
 def array_interface(tensor):
     try:
         reachable(tensor, "numpy")
@@ -137,7 +143,7 @@ def array_interface(tensor):
         "shape": tuple(tensor.shape),
         "strides": tuple(s * item for s in tensor.stride()),
         "typestr": TYPES[tensor.dtype][0],
-        "data": (tensor.data_ptr(), _f.is_read_only(tensor)),
+        "data": (lend(tensor), _f.is_read_only(tensor)),
         "version": 3,
     }
 
@@ -216,7 +222,7 @@ def buffer(tensor, flags):
     reachable(tensor, "a buffer")
     if tensor.is_complex() or not tensor.is_contiguous():
         raise BufferError("only contiguous tensors of real numbers export a buffer")
-    kept = (ctypes.c_char * tensor.nbytes).from_address(tensor.data_ptr()) if tensor.numel() else b""
+    kept = (ctypes.c_char * tensor.nbytes).from_address(lend(tensor)) if tensor.numel() else b""
     if kept:
         kept._owner = tensor
     view = memoryview(kept).cast("B")

@@ -167,3 +167,12 @@ def test_copies():
     c = copy.copy(t)
     c[0] = 7
     assert t.tolist() == [7, 2, 3]
+
+
+def test_lent_memory_stays_where_it_is():
+    tensor = torch.zeros(4)
+    array = tensor.numpy()
+    with pytest.raises(RuntimeError, match="not resizable"):
+        tensor.resize_(1000)
+    array[0] = 7
+    assert tensor.tolist() == [7, 0, 0, 0] and np.shares_memory(array, tensor.numpy())
