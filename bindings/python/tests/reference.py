@@ -8,8 +8,9 @@ one key: `t` tensor {storage, dtype, size, stride, offset}, `f` float as text, `
 import base64
 import math
 
-import libtensor as torch
 import numpy as np
+
+import libtensor as torch
 
 # rtol and atol of values by dtype.
 TOLERANCES = {
@@ -92,10 +93,8 @@ class Case:
 
     def expected(self, spec):
         raw = self.raw[spec["storage"]]
-        if spec["dtype"] == "bfloat16":
-            flat = (np.frombuffer(raw, "<u2").astype("u4") << 16).view("f4")
-        else:
-            flat = np.frombuffer(raw, spec["dtype"])
+        half = spec["dtype"] == "bfloat16"
+        flat = (np.frombuffer(raw, "<u2").astype("u4") << 16).view("f4") if half else np.frombuffer(raw, spec["dtype"])
         if not math.prod(spec["size"]):
             return np.zeros(spec["size"], flat.dtype)
         return np.lib.stride_tricks.as_strided(flat[spec["offset"] :], spec["size"], [s * flat.itemsize for s in spec["stride"]])
