@@ -35,7 +35,7 @@ _is_bool, _is_text, _is_dtype, _is_storage = _match.is_bool, _match.is_text, _ma
 _is_tensors, _is_ints, _is_reals, _is_numbers = _match.is_tensors, _match.is_ints, _match.is_reals, _match.is_numbers
 
 _failure, _no_overload, _unsupported = _errors.failure, _errors.no_overload, _errors.unsupported
-_dtypes, _device_of, _value_of = DTYPES, of, _Scalar.number
+_dtypes, _device_of, _value_of = DTYPES, of, _Cell.number
 _wrap, _wrap_list, _string, _result_type = _results.wrap, _results.wrap_list, _results.string, _results.result_type
 _wrap_storage, _wrap_generator = _Storage._wrap, _Generator._wrap
 

@@ -3328,7 +3328,7 @@ def item(input):
     status = c_item(input._h, cell0.address)
     if status:
         raise _failure(status)
-    result = _value_of(cell0.s)
+    result = _value_of(cell0)
     _put(cell0)
     return result
 
@@ -3474,6 +3474,18 @@ def set_(input, *args, **kwargs):
     Makes `input` a view of `source`. No `stride` means row-major. The geometry must stay inside the storage.
     """
     n = len(args)
+    if not kwargs:
+        if n == 0:
+            return _set__default(input, *args)
+        if n == 1 and _is_tensor(args[0]):
+            return _set__tensor(input, *args)
+        if 3 <= n <= 4 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])) and (n <= 3 or (args[3].__class__ is _Int or _is_ints(args[3]))):
+            return _set__tensor_geometry(input, *args)
+        if n == 1 and _is_storage(args[0]):
+            return _set__storage(input, *args)
+        if 3 <= n <= 4 and _is_storage(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])) and (n <= 3 or (args[3].__class__ is _Int or _is_ints(args[3]))):
+            return _set__storage_geometry(input, *args)
+        raise _no_overload("set_", ('(Tensor input)', '(Tensor input, Tensor source)', '(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])', '(Tensor input, Storage source)', '(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])'), args, kwargs)
     if n <= 0 and not kwargs:
         return _set__default(input, *args, **kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"source"}) and _is_tensor(_arg(args, 0, kwargs, "source", _absent)):
@@ -3787,6 +3799,14 @@ def arange(*args, **kwargs):
     Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
     """
     n = len(args)
+    if not kwargs:
+        if n == 2 and _is_number(args[0]) and _is_number(args[1]):
+            return _arange_start(*args)
+        if 2 <= n <= 3 and _is_number(args[0]) and _is_number(args[1]) and (n <= 2 or _is_number(args[2])):
+            return _arange_start_step(*args)
+        if n == 1 and _is_number(args[0]):
+            return _arange_default(*args)
+        raise _no_overload("arange", ('(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)', '(Number end, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"start", "end", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)):
         return _arange_start(*args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "step", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_number(_arg(args, 2, kwargs, "step", _ONE)):
@@ -3980,6 +4000,16 @@ def linspace(*args, **kwargs):
     tensor([0.0000, 0.5000, 1.0000])
     """
     n = len(args)
+    if not kwargs:
+        if n == 3 and _is_number(args[0]) and _is_number(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])):
+            return _linspace_default(*args)
+        if n == 3 and _is_tensor(args[0]) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])):
+            return _linspace_tensor_tensor(*args)
+        if n == 3 and _is_tensor(args[0]) and _is_number(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])):
+            return _linspace_tensor_scalar(*args)
+        if n == 3 and _is_number(args[0]) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])):
+            return _linspace_scalar_tensor(*args)
+        raise _no_overload("linspace", ('(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
         return _linspace_default(*args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
@@ -4149,6 +4179,16 @@ def logspace(*args, **kwargs):
     tensor([  1.,  10., 100.])
     """
     n = len(args)
+    if not kwargs:
+        if 3 <= n <= 4 and _is_number(args[0]) and _is_number(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])) and (n <= 3 or _is_real(args[3])):
+            return _logspace_default(*args)
+        if 3 <= n <= 4 and _is_tensor(args[0]) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])) and (n <= 3 or _is_real(args[3])):
+            return _logspace_tensor_tensor(*args)
+        if 3 <= n <= 4 and _is_tensor(args[0]) and _is_number(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])) and (n <= 3 or _is_real(args[3])):
+            return _logspace_tensor_scalar(*args)
+        if 3 <= n <= 4 and _is_number(args[0]) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])) and (n <= 3 or _is_real(args[3])):
+            return _logspace_scalar_tensor(*args)
+        raise _no_overload("logspace", ('(Number start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
     if n <= 4 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
         return _logspace_default(*args, **kwargs)
     if n <= 4 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
@@ -4231,6 +4271,12 @@ def eye(*args, **kwargs):
             [0., 1.]])
     """
     n = len(args)
+    if not kwargs:
+        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
+            return _eye_default(*args)
+        if n == 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])):
+            return _eye_m(*args)
+        raise _no_overload("eye", ('(int n, *, dtype dtype=None, layout layout=None, device device=None)', '(int n, int m, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"n", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "n", _absent)):
         return _eye_default(*args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"n", "m", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "n", _absent)) and _is_int(_arg(args, 1, kwargs, "m", _absent)):
@@ -6177,6 +6223,12 @@ def scatter(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and _is_tensor(args[2]):
+            return _scatter_src(input, *args)
+        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and _is_number(args[2]):
+            return _scatter_value(input, *args)
+        raise _no_overload("scatter", ('(Tensor input, int dim, Tensor index, Tensor src)', '(Tensor input, int dim, Tensor index, Number value)', '(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)', '(Tensor input, int dim, Tensor index, Number value, *, str reduce)'), args, kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "src", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
         return _scatter_src(input, *args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "value", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
@@ -6279,6 +6331,12 @@ def scatter_(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and _is_tensor(args[2]):
+            return _scatter__src(input, *args)
+        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and _is_number(args[2]):
+            return _scatter__value(input, *args)
+        raise _no_overload("scatter_", ('(Tensor input, int dim, Tensor index, Tensor src)', '(Tensor input, int dim, Tensor index, Number value)', '(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)', '(Tensor input, int dim, Tensor index, Number value, *, str reduce)'), args, kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "src"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
         return _scatter__src(input, *args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "value"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
@@ -6818,6 +6876,12 @@ def atleast_1d(*args, **kwargs):
     Views of at least 1 dimension.
     """
     n = len(args)
+    if not kwargs:
+        if n == 1 and _is_tensor(args[0]):
+            return _atleast_1d_default(*args)
+        if n >= 1 and (_is_tensors(args[0]) if n == 1 else _is_tensors(args[0:])):
+            return _atleast_1d_sequence(*args)
+        raise _no_overload("atleast_1d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
         return _atleast_1d_default(*args, **kwargs)
     if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
@@ -6863,6 +6927,12 @@ def atleast_2d(*args, **kwargs):
     Views of at least 2 dimensions.
     """
     n = len(args)
+    if not kwargs:
+        if n == 1 and _is_tensor(args[0]):
+            return _atleast_2d_default(*args)
+        if n >= 1 and (_is_tensors(args[0]) if n == 1 else _is_tensors(args[0:])):
+            return _atleast_2d_sequence(*args)
+        raise _no_overload("atleast_2d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
         return _atleast_2d_default(*args, **kwargs)
     if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
@@ -6908,6 +6978,12 @@ def atleast_3d(*args, **kwargs):
     Views of at least 3 dimensions.
     """
     n = len(args)
+    if not kwargs:
+        if n == 1 and _is_tensor(args[0]):
+            return _atleast_3d_default(*args)
+        if n >= 1 and (_is_tensors(args[0]) if n == 1 else _is_tensors(args[0:])):
+            return _atleast_3d_sequence(*args)
+        raise _no_overload("atleast_3d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
         return _atleast_3d_default(*args, **kwargs)
     if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
@@ -7130,6 +7206,14 @@ def repeat_interleave(*args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if 2 <= n <= 3 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (n <= 2 or (args[2] is None or (args[2].__class__ is _Int or _is_int(args[2])))):
+            return _repeat_interleave_int(*args)
+        if 2 <= n <= 3 and _is_tensor(args[0]) and _is_tensor(args[1]) and (n <= 2 or (args[2] is None or (args[2].__class__ is _Int or _is_int(args[2])))):
+            return _repeat_interleave_tensor(*args)
+        if n == 1 and _is_tensor(args[0]):
+            return _repeat_interleave_default(*args)
+        raise _no_overload("repeat_interleave", ('(Tensor input, int repeats, int dim=None, *, int output_size=None)', '(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)', '(Tensor repeats, *, int output_size=None)'), args, kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"input", "repeats", "dim", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_int(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
         return _repeat_interleave_int(*args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"input", "repeats", "dim", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_tensor(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
@@ -8570,6 +8654,12 @@ def tensordot(input, *args, **kwargs):
     torch.Size([2, 4])
     """
     n = len(args)
+    if not kwargs:
+        if 1 <= n <= 2 and _is_tensor(args[0]) and (n <= 1 or (args[1].__class__ is _Int or _is_int(args[1]))):
+            return _tensordot_default(input, *args)
+        if n == 3 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_ints(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])):
+            return _tensordot_dims(input, *args)
+        raise _no_overload("tensordot", ('(Tensor input, Tensor other, int dims=2)', '(Tensor input, Tensor other, sequence of int dims_self, sequence of int dims_other)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"other", "dims", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)) and _is_int(_arg(args, 1, kwargs, "dims", 2)):
         return _tensordot_default(input, *args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"other", "dims_self", "dims_other", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)) and _is_ints(_arg(args, 1, kwargs, "dims_self", _absent)) and _is_ints(_arg(args, 2, kwargs, "dims_other", _absent)):
@@ -8879,6 +8969,12 @@ def randint(*args, **kwargs):
     Makes a tensor of random integers from [0, high). `dtype` is int64 unless given.
     """
     n = len(args)
+    if not kwargs:
+        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])):
+            return _randint_default(*args)
+        if n == 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_ints(args[1])):
+            return _randint_high(*args)
+        raise _no_overload("randint", ('(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)', '(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"low", "high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
         return _randint_default(*args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "high", _absent)) and _is_ints(_arg(args, 1, kwargs, "size", _absent)):
@@ -9016,6 +9112,12 @@ def randint_like(input, *args, **kwargs):
     Random integers from [0, high) with the shape, dtype and device of `input`.
     """
     n = len(args)
+    if not kwargs:
+        if n == 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])):
+            return _randint_like_default(input, *args)
+        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
+            return _randint_like_high(input, *args)
+        raise _no_overload("randint_like", ('(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)', '(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"low", "high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)):
         return _randint_like_default(input, *args, **kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "high", _absent)):
@@ -9093,6 +9195,12 @@ def normal(*args, **kwargs):
     Makes a tensor of shape `size` of normally distributed random numbers.
     """
     n = len(args)
+    if not kwargs:
+        if n == 2 and _is_operand(args[0]) and _is_operand(args[1]):
+            return _normal_tensors(*args)
+        if n == 3 and _is_real(args[0]) and _is_real(args[1]) and (args[2].__class__ is _Int or _is_ints(args[2])):
+            return _normal_size(*args)
+        raise _no_overload("normal", ('(Tensor|Number mean, Tensor|Number std, *, Generator generator=None)', '(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"mean", "std", "generator", "out"}) and _is_operand(_arg(args, 0, kwargs, "mean", _absent)) and _is_operand(_arg(args, 1, kwargs, "std", _absent)):
         return _normal_tensors(*args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"mean", "std", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_real(_arg(args, 0, kwargs, "mean", _absent)) and _is_real(_arg(args, 1, kwargs, "std", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
@@ -9149,6 +9257,12 @@ def bernoulli(input, *args, **kwargs):
     Draws 0 or 1, with probability `p` of 1, in the shape and dtype of `input`.
     """
     n = len(args)
+    if not kwargs:
+        if n == 0:
+            return _bernoulli_default(input, *args)
+        if n == 1 and _is_real(args[0]):
+            return _bernoulli_p(input, *args)
+        raise _no_overload("bernoulli", ('(Tensor input, *, Generator generator=None)', '(Tensor input, float p, *, Generator generator=None)'), args, kwargs)
     if n <= 0 and (not kwargs or kwargs.keys() <= {"generator", "out"}):
         return _bernoulli_default(input, *args, **kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"p", "generator"}) and _is_real(_arg(args, 0, kwargs, "p", _absent)):
@@ -9284,6 +9398,14 @@ def random_(input, *args, **kwargs):
     Fills `input` with random integers from [0, to).
     """
     n = len(args)
+    if not kwargs:
+        if n == 0:
+            return _random__default(input, *args)
+        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or (args[1] is None or (args[1].__class__ is _Int or _is_int(args[1])))):
+            return _random__from(input, *args)
+        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
+            return _random__to(input, *args)
+        raise _no_overload("random_", ('(Tensor input, *, Generator generator=None)', '(Tensor input, int from_, int to=None, *, Generator generator=None)', '(Tensor input, int to, *, Generator generator=None)'), args, kwargs)
     if n <= 0 and (not kwargs or kwargs.keys() <= {"generator"}):
         return _random__default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"from_", "to", "generator"}) and _is_int(_arg(args, 0, kwargs, "from_", _absent)) and _or_none(_is_int, _arg(args, 1, kwargs, "to", None)):
@@ -9329,6 +9451,12 @@ def bernoulli_(input, *args, **kwargs):
     Fills `input` with 1 with the probabilities in `p`, which broadcasts to its shape, otherwise 0.
     """
     n = len(args)
+    if not kwargs:
+        if n <= 1 and (n <= 0 or _is_real(args[0])):
+            return _bernoulli__default(input, *args)
+        if n == 1 and _is_tensor(args[0]):
+            return _bernoulli__tensor(input, *args)
+        raise _no_overload("bernoulli_", ('(Tensor input, float p=0.5, *, Generator generator=None)', '(Tensor input, Tensor p, *, Generator generator=None)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"p", "generator"}) and _is_real(_arg(args, 0, kwargs, "p", 0.5)):
         return _bernoulli__default(input, *args, **kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"p", "generator"}) and _is_tensor(_arg(args, 0, kwargs, "p", _absent)):
@@ -9841,6 +9969,14 @@ def std(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n <= 1 and (n <= 0 or _is_bool(args[0])):
+            return _std_default(input, *args)
+        if 1 <= n <= 3 and (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0]))) and (n <= 1 or _is_bool(args[1])) and (n <= 2 or _is_bool(args[2])):
+            return _std_dim(input, *args)
+        if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
+            return _std_correction(input, *args)
+        raise _no_overload("std", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
         return _std_default(input, *args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "unbiased", "keepdim", "out"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
@@ -9944,6 +10080,14 @@ def var(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n <= 1 and (n <= 0 or _is_bool(args[0])):
+            return _var_default(input, *args)
+        if 1 <= n <= 3 and (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0]))) and (n <= 1 or _is_bool(args[1])) and (n <= 2 or _is_bool(args[2])):
+            return _var_dim(input, *args)
+        if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
+            return _var_correction(input, *args)
+        raise _no_overload("var", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
         return _var_default(input, *args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "unbiased", "keepdim", "out"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
@@ -10045,6 +10189,14 @@ def std_mean(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n <= 1 and (n <= 0 or _is_bool(args[0])):
+            return _std_mean_default(input, *args)
+        if 1 <= n <= 3 and (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0]))) and (n <= 1 or _is_bool(args[1])) and (n <= 2 or _is_bool(args[2])):
+            return _std_mean_dim(input, *args)
+        if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
+            return _std_mean_correction(input, *args)
+        raise _no_overload("std_mean", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
         return _std_mean_default(input, *args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "unbiased", "keepdim"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
@@ -10146,6 +10298,14 @@ def var_mean(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n <= 1 and (n <= 0 or _is_bool(args[0])):
+            return _var_mean_default(input, *args)
+        if 1 <= n <= 3 and (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0]))) and (n <= 1 or _is_bool(args[1])) and (n <= 2 or _is_bool(args[2])):
+            return _var_mean_dim(input, *args)
+        if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
+            return _var_mean_correction(input, *args)
+        raise _no_overload("var_mean", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
         return _var_mean_default(input, *args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "unbiased", "keepdim"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
@@ -10240,6 +10400,12 @@ def norm(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n <= 3 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or (args[1].__class__ is _Int or _is_ints(args[1])))) and (n <= 2 or _is_bool(args[2])):
+            return _norm_default(input, *args)
+        if 1 <= n <= 3 and _is_text(args[0]) and (n <= 1 or (args[1] is None or (args[1].__class__ is _Int or _is_ints(args[1])))) and (n <= 2 or _is_bool(args[2])):
+            return _norm_name(input, *args)
+        raise _no_overload("norm", ('(Tensor input, Number p=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)', '(Tensor input, str p, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)'), args, kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"p", "dim", "keepdim", "dtype", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "p", None)) and _or_none(_is_ints, _arg(args, 1, kwargs, "dim", None)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
         return _norm_default(input, *args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"p", "dim", "keepdim", "dtype", "out"}) and _is_text(_arg(args, 0, kwargs, "p", _absent)) and _or_none(_is_ints, _arg(args, 1, kwargs, "dim", None)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
@@ -10411,6 +10577,14 @@ def max(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 0:
+            return _max_default(input, *args)
+        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or _is_bool(args[1])):
+            return _max_dim(input, *args)
+        if n == 1 and _is_tensor(args[0]):
+            return _max_other(input, *args)
+        raise _no_overload("max", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)', '(Tensor input, Tensor other)'), args, kwargs)
     if n <= 0 and (not kwargs or kwargs.keys() <= {"out"}):
         return _max_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
@@ -10518,6 +10692,14 @@ def min(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 0:
+            return _min_default(input, *args)
+        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or _is_bool(args[1])):
+            return _min_dim(input, *args)
+        if n == 1 and _is_tensor(args[0]):
+            return _min_other(input, *args)
+        raise _no_overload("min", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)', '(Tensor input, Tensor other)'), args, kwargs)
     if n <= 0 and (not kwargs or kwargs.keys() <= {"out"}):
         return _min_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
@@ -10936,6 +11118,12 @@ def clamp(input, *args, **kwargs):
     tensor([2., 3.])
     """
     n = len(args)
+    if not kwargs:
+        if n <= 2 and (n <= 0 or (args[0] is None or _is_tensor(args[0]))) and (n <= 1 or (args[1] is None or _is_tensor(args[1]))):
+            return _clamp_tensor(input, *args)
+        if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
+            return _clamp_default(input, *args)
+        raise _no_overload("clamp", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
         return _clamp_tensor(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
@@ -10992,6 +11180,12 @@ def clamp_(input, *args, **kwargs):
     tensor([2., 3.])
     """
     n = len(args)
+    if not kwargs:
+        if n <= 2 and (n <= 0 or (args[0] is None or _is_tensor(args[0]))) and (n <= 1 or (args[1] is None or _is_tensor(args[1]))):
+            return _clamp__tensor(input, *args)
+        if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
+            return _clamp__default(input, *args)
+        raise _no_overload("clamp_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
         return _clamp__tensor(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
@@ -11055,6 +11249,12 @@ def clip(input, *args, **kwargs):
     Another name of `clamp`.
     """
     n = len(args)
+    if not kwargs:
+        if n <= 2 and (n <= 0 or (args[0] is None or _is_tensor(args[0]))) and (n <= 1 or (args[1] is None or _is_tensor(args[1]))):
+            return _clip_tensor(input, *args)
+        if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
+            return _clip_default(input, *args)
+        raise _no_overload("clip", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
         return _clip_tensor(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
@@ -11096,6 +11296,12 @@ def clip_(input, *args, **kwargs):
     Another name of `clamp`.
     """
     n = len(args)
+    if not kwargs:
+        if n <= 2 and (n <= 0 or (args[0] is None or _is_tensor(args[0]))) and (n <= 1 or (args[1] is None or _is_tensor(args[1]))):
+            return _clip__tensor(input, *args)
+        if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
+            return _clip__default(input, *args)
+        raise _no_overload("clip_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
         return _clip__tensor(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
@@ -11724,6 +11930,10 @@ def sort(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n <= 2 and (n <= 0 or (args[0].__class__ is _Int or _is_int(args[0]))) and (n <= 1 or _is_bool(args[1])):
+            return _sort_default(input, *args)
+        raise _no_overload("sort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "descending", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
         return _sort_default(input, *args, **kwargs)
     if n <= 0 and "stable" in kwargs and (not kwargs or kwargs.keys() <= {"stable", "dim", "descending", "out"}):
@@ -11790,6 +12000,10 @@ def argsort(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n <= 2 and (n <= 0 or (args[0].__class__ is _Int or _is_int(args[0]))) and (n <= 1 or _is_bool(args[1])):
+            return _argsort_default(input, *args)
+        raise _no_overload("argsort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "descending"}) and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
         return _argsort_default(input, *args, **kwargs)
     if n <= 0 and "stable" in kwargs and (not kwargs or kwargs.keys() <= {"stable", "dim", "descending"}):
@@ -11921,6 +12135,12 @@ def median(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 0:
+            return _median_default(input, *args)
+        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or _is_bool(args[1])):
+            return _median_dim(input, *args)
+        raise _no_overload("median", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
     if n <= 0 and not kwargs:
         return _median_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
@@ -11989,6 +12209,12 @@ def nanmedian(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 0:
+            return _nanmedian_default(input, *args)
+        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or _is_bool(args[1])):
+            return _nanmedian_dim(input, *args)
+        raise _no_overload("nanmedian", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
     if n <= 0 and not kwargs:
         return _nanmedian_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
@@ -13186,6 +13412,12 @@ def trapezoid(*args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 1 and _is_tensor(args[0]):
+            return _trapezoid_default(*args)
+        if n == 2 and _is_tensor(args[0]) and _is_tensor(args[1]):
+            return _trapezoid_x(*args)
+        raise _no_overload("trapezoid", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"y", "dx", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
         return _trapezoid_default(*args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"y", "x", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
@@ -13250,6 +13482,12 @@ def trapz(*args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 1 and _is_tensor(args[0]):
+            return _trapz_default(*args)
+        if n == 2 and _is_tensor(args[0]) and _is_tensor(args[1]):
+            return _trapz_x(*args)
+        raise _no_overload("trapz", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"y", "dx", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
         return _trapz_default(*args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"y", "x", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
@@ -13314,6 +13552,12 @@ def cumulative_trapezoid(*args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 1 and _is_tensor(args[0]):
+            return _cumulative_trapezoid_default(*args)
+        if n == 2 and _is_tensor(args[0]) and _is_tensor(args[1]):
+            return _cumulative_trapezoid_x(*args)
+        raise _no_overload("cumulative_trapezoid", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"y", "dx", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
         return _cumulative_trapezoid_default(*args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"y", "x", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
@@ -13719,6 +13963,12 @@ def view(input, *args, **kwargs):
             [2, 3]])
     """
     n = len(args)
+    if not kwargs:
+        if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
+            return _view_default(input, *args)
+        if n == 1 and _is_dtype(args[0]):
+            return _view_dtype(input, *args)
+        raise _no_overload("view", ('(Tensor input, sequence of int size)', '(Tensor input, dtype dtype)'), args, kwargs)
     if (not kwargs or kwargs.keys() <= {"size"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "size", _absent)):
         return _view_default(input, *args, **kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"dtype"}) and _is_dtype(_arg(args, 0, kwargs, "dtype", _absent)):
@@ -14026,6 +14276,12 @@ def movedim(input, *args, **kwargs):
     Moves several dimensions; the others keep their order.
     """
     n = len(args)
+    if not kwargs:
+        if n == 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])):
+            return _movedim_default(input, *args)
+        if n == 2 and (args[0].__class__ is _Int or _is_ints(args[0])) and (args[1].__class__ is _Int or _is_ints(args[1])):
+            return _movedim_list(input, *args)
+        raise _no_overload("movedim", ('(Tensor input, int source, int destination)', '(Tensor input, sequence of int source, sequence of int destination)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_int(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "destination", _absent)):
         return _movedim_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_ints(_arg(args, 0, kwargs, "source", _absent)) and _is_ints(_arg(args, 1, kwargs, "destination", _absent)):
@@ -14075,6 +14331,12 @@ def moveaxis(input, *args, **kwargs):
     Moves several dimensions; the others keep their order.
     """
     n = len(args)
+    if not kwargs:
+        if n == 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])):
+            return _moveaxis_default(input, *args)
+        if n == 2 and (args[0].__class__ is _Int or _is_ints(args[0])) and (args[1].__class__ is _Int or _is_ints(args[1])):
+            return _moveaxis_list(input, *args)
+        raise _no_overload("moveaxis", ('(Tensor input, int source, int destination)', '(Tensor input, sequence of int source, sequence of int destination)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_int(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "destination", _absent)):
         return _moveaxis_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_ints(_arg(args, 0, kwargs, "source", _absent)) and _is_ints(_arg(args, 1, kwargs, "destination", _absent)):
@@ -14276,6 +14538,14 @@ def squeeze(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 0:
+            return _squeeze_default(input, *args)
+        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
+            return _squeeze_dim(input, *args)
+        if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
+            return _squeeze_dims(input, *args)
+        raise _no_overload("squeeze", ('(Tensor input)', '(Tensor input, int dim)', '(Tensor input, sequence of int dim)'), args, kwargs)
     if n <= 0 and not kwargs:
         return _squeeze_default(input, *args, **kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"dim"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)):
@@ -14340,6 +14610,14 @@ def squeeze_(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 0:
+            return _squeeze__default(input, *args)
+        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
+            return _squeeze__dim(input, *args)
+        if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
+            return _squeeze__dims(input, *args)
+        raise _no_overload("squeeze_", ('(Tensor input)', '(Tensor input, int dim)', '(Tensor input, sequence of int dim)'), args, kwargs)
     if n <= 0 and not kwargs:
         return _squeeze__default(input, *args, **kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"dim"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)):
@@ -14437,6 +14715,12 @@ def narrow(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_int(args[2])):
+            return _narrow_default(input, *args)
+        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])):
+            return _narrow_tensor(input, *args)
+        raise _no_overload("narrow", ('(Tensor input, int dim, int start, int length)', '(Tensor input, int dim, Tensor start, int length)'), args, kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "start", "length"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_int(_arg(args, 1, kwargs, "start", _absent)) and _is_int(_arg(args, 2, kwargs, "length", _absent)):
         return _narrow_default(input, *args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "start", "length"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "start", _absent)) and _is_int(_arg(args, 2, kwargs, "length", _absent)):
@@ -14648,6 +14932,12 @@ def split(*args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if 2 <= n <= 3 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (n <= 2 or (args[2].__class__ is _Int or _is_int(args[2]))):
+            return _split_default(*args)
+        if 2 <= n <= 3 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_ints(args[1])) and (n <= 2 or (args[2].__class__ is _Int or _is_int(args[2]))):
+            return _split_sizes(*args)
+        raise _no_overload("split", ('(Tensor tensor, int split_size_or_sections, int dim=0)', '(Tensor tensor, sequence of int split_size_or_sections, int dim=0)'), args, kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"tensor", "split_size_or_sections", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "tensor", _absent)) and _is_int(_arg(args, 1, kwargs, "split_size_or_sections", _absent)) and _is_int(_arg(args, 2, kwargs, "dim", 0)):
         return _split_default(*args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"tensor", "split_size_or_sections", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "tensor", _absent)) and _is_ints(_arg(args, 1, kwargs, "split_size_or_sections", _absent)) and _is_int(_arg(args, 2, kwargs, "dim", 0)):
@@ -14771,6 +15061,14 @@ def tensor_split(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or (args[1].__class__ is _Int or _is_int(args[1]))):
+            return _tensor_split_default(input, *args)
+        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_ints(args[0])) and (n <= 1 or (args[1].__class__ is _Int or _is_int(args[1]))):
+            return _tensor_split_indices(input, *args)
+        if 1 <= n <= 2 and _is_tensor(args[0]) and (n <= 1 or (args[1].__class__ is _Int or _is_int(args[1]))):
+            return _tensor_split_tensor(input, *args)
+        raise _no_overload("tensor_split", ('(Tensor input, int sections, int dim=0)', '(Tensor input, sequence of int indices, int dim=0)', '(Tensor input, Tensor tensor_indices_or_sections, int dim=0)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"sections", "dim"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
         return _tensor_split_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"indices", "dim"}) and _is_ints(_arg(args, 0, kwargs, "indices", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
@@ -14823,6 +15121,12 @@ def hsplit(input, *args, **kwargs):
     Cuts columns (the only dimension of a vector) before the listed positions.
     """
     n = len(args)
+    if not kwargs:
+        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
+            return _hsplit_default(input, *args)
+        if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
+            return _hsplit_indices(input, *args)
+        raise _no_overload("hsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"sections"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
         return _hsplit_default(input, *args, **kwargs)
     if (not kwargs or kwargs.keys() <= {"indices"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
@@ -14873,6 +15177,12 @@ def vsplit(input, *args, **kwargs):
     Cuts rows before the listed positions.
     """
     n = len(args)
+    if not kwargs:
+        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
+            return _vsplit_default(input, *args)
+        if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
+            return _vsplit_indices(input, *args)
+        raise _no_overload("vsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"sections"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
         return _vsplit_default(input, *args, **kwargs)
     if (not kwargs or kwargs.keys() <= {"indices"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
@@ -14923,6 +15233,12 @@ def dsplit(input, *args, **kwargs):
     Cuts dimension 2 before the listed positions.
     """
     n = len(args)
+    if not kwargs:
+        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
+            return _dsplit_default(input, *args)
+        if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
+            return _dsplit_indices(input, *args)
+        raise _no_overload("dsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"sections"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
         return _dsplit_default(input, *args, **kwargs)
     if (not kwargs or kwargs.keys() <= {"indices"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
@@ -14930,10 +15246,26 @@ def dsplit(input, *args, **kwargs):
     raise _no_overload("dsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
 
 
-def __add__(self, other):
+def __add__(input, other, *, alpha=_ONE):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return add(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "add", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "add", "other")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "add", "alpha")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_add_scalar(input._h, other, alpha, cell.address)
+    else:
+        status = c_add(input._h, other._h, alpha, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__add__ = __add__
 
 
@@ -14951,10 +15283,26 @@ def __iadd__(self, other):
 _Tensor.__iadd__ = __iadd__
 
 
-def __sub__(self, other):
+def __sub__(input, other, *, alpha=_ONE):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return sub(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "sub", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "sub", "other")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "sub", "alpha")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_sub_scalar(input._h, other, alpha, cell.address)
+    else:
+        status = c_sub(input._h, other._h, alpha, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__sub__ = __sub__
 
 
@@ -14972,10 +15320,24 @@ def __isub__(self, other):
 _Tensor.__isub__ = __isub__
 
 
-def __mul__(self, other):
+def __mul__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return mul(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "mul", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "mul", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_mul_scalar(input._h, other, cell.address)
+    else:
+        status = c_mul(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__mul__ = __mul__
 
 
@@ -14993,10 +15355,25 @@ def __imul__(self, other):
 _Tensor.__imul__ = __imul__
 
 
-def __truediv__(self, other):
+def __truediv__(input, other, *, rounding_mode=None):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return div(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "div", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "div", "other")
+    rounding_mode = None if rounding_mode is None else _text(rounding_mode, "div", "rounding_mode")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_div_scalar(input._h, other, rounding_mode, cell.address)
+    else:
+        status = c_div(input._h, other._h, rounding_mode, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__truediv__ = __truediv__
 
 
@@ -15014,10 +15391,24 @@ def __itruediv__(self, other):
 _Tensor.__itruediv__ = __itruediv__
 
 
-def __floordiv__(self, other):
+def __floordiv__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return floor_divide(self, other)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "floor_divide", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "floor_divide", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_floor_divide_scalar(input._h, other, cell.address)
+    else:
+        status = c_floor_divide(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__floordiv__ = __floordiv__
 
 
@@ -15035,10 +15426,24 @@ def __ifloordiv__(self, other):
 _Tensor.__ifloordiv__ = __ifloordiv__
 
 
-def __mod__(self, other):
+def __mod__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return remainder(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "remainder", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "remainder", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_remainder_scalar(input._h, other, cell.address)
+    else:
+        status = c_remainder(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__mod__ = __mod__
 
 
@@ -15056,10 +15461,24 @@ def __imod__(self, other):
 _Tensor.__imod__ = __imod__
 
 
-def __pow__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
+def __pow__(input, exponent):
+    if exponent.__class__ is not _Tensor and not _is_operand(exponent):
         return NotImplemented
-    return pow(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "pow", "input")
+    if exponent.__class__ is not _Tensor:
+        exponent = _number(exponent, "pow", "exponent")
+    cell = _take() if _cells else _Cell()
+    if exponent.__class__ is _Scalar:
+        status = c_pow_scalar(input._h, exponent, cell.address)
+    else:
+        status = c_pow(input._h, exponent._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__pow__ = __pow__
 
 
@@ -15077,10 +15496,21 @@ def __ipow__(self, other):
 _Tensor.__ipow__ = __ipow__
 
 
-def __matmul__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
+def __matmul__(input, other):
+    if other.__class__ is not _Tensor and not _is_tensor(other):
         return NotImplemented
-    return matmul(self, other)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "matmul", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "matmul", "other")
+    cell = _take() if _cells else _Cell()
+    status = c_matmul(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__matmul__ = __matmul__
 
 
@@ -15091,10 +15521,24 @@ def __rmatmul__(self, other):
 _Tensor.__rmatmul__ = __rmatmul__
 
 
-def __and__(self, other):
+def __and__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return bitwise_and(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "bitwise_and", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_and", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_bitwise_and_scalar(input._h, other, cell.address)
+    else:
+        status = c_bitwise_and(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__and__ = __and__
 
 
@@ -15112,10 +15556,24 @@ def __iand__(self, other):
 _Tensor.__iand__ = __iand__
 
 
-def __or__(self, other):
+def __or__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return bitwise_or(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "bitwise_or", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_or", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_bitwise_or_scalar(input._h, other, cell.address)
+    else:
+        status = c_bitwise_or(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__or__ = __or__
 
 
@@ -15133,10 +15591,24 @@ def __ior__(self, other):
 _Tensor.__ior__ = __ior__
 
 
-def __xor__(self, other):
+def __xor__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return bitwise_xor(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "bitwise_xor", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_xor", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_bitwise_xor_scalar(input._h, other, cell.address)
+    else:
+        status = c_bitwise_xor(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__xor__ = __xor__
 
 
@@ -15154,10 +15626,24 @@ def __ixor__(self, other):
 _Tensor.__ixor__ = __ixor__
 
 
-def __lshift__(self, other):
+def __lshift__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return bitwise_left_shift(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "bitwise_left_shift", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_left_shift", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_bitwise_left_shift_scalar(input._h, other, cell.address)
+    else:
+        status = c_bitwise_left_shift(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__lshift__ = __lshift__
 
 
@@ -15175,10 +15661,24 @@ def __ilshift__(self, other):
 _Tensor.__ilshift__ = __ilshift__
 
 
-def __rshift__(self, other):
+def __rshift__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return bitwise_right_shift(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "bitwise_right_shift", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_right_shift", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_bitwise_right_shift_scalar(input._h, other, cell.address)
+    else:
+        status = c_bitwise_right_shift(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__rshift__ = __rshift__
 
 
@@ -15196,45 +15696,129 @@ def __irshift__(self, other):
 _Tensor.__irshift__ = __irshift__
 
 
-def __eq__(self, other):
+def __eq__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return eq(self, other)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "eq", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "eq", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_eq_scalar(input._h, other, cell.address)
+    else:
+        status = c_eq(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__eq__ = __eq__
 
 
-def __ne__(self, other):
+def __ne__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return ne(self, other)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "ne", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "ne", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_ne_scalar(input._h, other, cell.address)
+    else:
+        status = c_ne(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__ne__ = __ne__
 
 
-def __lt__(self, other):
+def __lt__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return lt(self, other)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "lt", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "lt", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_lt_scalar(input._h, other, cell.address)
+    else:
+        status = c_lt(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__lt__ = __lt__
 
 
-def __le__(self, other):
+def __le__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return le(self, other)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "le", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "le", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_le_scalar(input._h, other, cell.address)
+    else:
+        status = c_le(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__le__ = __le__
 
 
-def __gt__(self, other):
+def __gt__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return gt(self, other)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "gt", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "gt", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_gt_scalar(input._h, other, cell.address)
+    else:
+        status = c_gt(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__gt__ = __gt__
 
 
-def __ge__(self, other):
+def __ge__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return ge(self, other)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "ge", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "ge", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_ge_scalar(input._h, other, cell.address)
+    else:
+        status = c_ge(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__ge__ = __ge__
 
 
