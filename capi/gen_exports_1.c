@@ -1634,23 +1634,10 @@ TENSOR_API tensor_status tensor_tile(const tensor_t *self, const int64_t *dims, 
   return status;
 }
 
-TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64_t output_size, tensor_t **out) {
-  LT_RESULT(out, "repeat_interleave", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 185, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], repeats, LT_TENSOR, "repeat_interleave", "repeats");
-  a[1].i = output_size;
-  tensor_status status = lt_invoke(&frame, "repeat_interleave");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
 TENSOR_API tensor_status tensor_repeat_interleave_int(const tensor_t *self, int64_t repeats, int64_t dim, int64_t output_size, tensor_t **out) {
   LT_RESULT(out, "repeat_interleave.int", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 186, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 185, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "repeat_interleave.int", "self");
   a[1].i = repeats;
   a[2].i = dim;
@@ -1665,12 +1652,25 @@ TENSOR_API tensor_status tensor_repeat_interleave_int(const tensor_t *self, int6
 TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, const tensor_t *repeats, int64_t dim, int64_t output_size, tensor_t **out) {
   LT_RESULT(out, "repeat_interleave.tensor", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 187, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 186, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "repeat_interleave.tensor", "self");
   LT_REQUIRED(a[1], repeats, LT_TENSOR, "repeat_interleave.tensor", "repeats");
   a[2].i = dim;
   a[3].i = output_size;
   tensor_status status = lt_invoke(&frame, "repeat_interleave.tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64_t output_size, tensor_t **out) {
+  LT_RESULT(out, "repeat_interleave", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 187, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], repeats, LT_TENSOR, "repeat_interleave", "repeats");
+  a[1].i = output_size;
+  tensor_status status = lt_invoke(&frame, "repeat_interleave");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }

@@ -2823,10 +2823,6 @@ export function scalarTensor(s: Scalar, options?: { dtype?: DType | null; layout
 /** scalarTensor, off the event loop. */
 export function scalarTensorAsync(s: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
 /**
- * Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
- */
-export function arange(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-/**
  * Counts from `start` up to, not including, `end`.
  */
 export function arange(start: Scalar, options: { end: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
@@ -2838,8 +2834,10 @@ export function arange(start: Scalar, end: Scalar, options?: { dtype?: DType | n
 export function arange(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 export function arange(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 export function arange(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-/** arange, off the event loop. */
-export function arangeAsync(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
+ */
+export function arange(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** arange, off the event loop. */
 export function arangeAsync(start: Scalar, options: { end: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
 export function arangeAsync(start: Scalar, end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
@@ -2847,6 +2845,8 @@ export function arangeAsync(start: Scalar, end: Scalar, options?: { dtype?: DTyp
 export function arangeAsync(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
 export function arangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
 export function arangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/** arange, off the event loop. */
+export function arangeAsync(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
 /**
  * Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
  */
@@ -3508,10 +3508,6 @@ export function tile(input: Tensor, dims: Ints): Tensor;
 export function tileAsync(input: Tensor, options: { dims: Ints }): Promise<Tensor>;
 export function tileAsync(input: Tensor, dims: Ints): Promise<Tensor>;
 /**
- * Lists every position of the int32 or int64 vector `repeats` as often as its value says.
- */
-export function repeatInterleave(repeats: Tensor, options?: { outputSize?: Int | null }): Tensor;
-/**
  * Repeats every element of dimension `dim`, or of the flattened tensor.
  */
 export function repeatInterleave(input: Tensor, options: { repeats: Int; dim?: Int | null; outputSize?: Int | null }): Tensor;
@@ -3523,8 +3519,10 @@ export function repeatInterleave(input: Tensor, repeats: Int, dim: Int | null, o
 export function repeatInterleave(input: Tensor, options: { repeats: Tensor; dim?: Int | null; outputSize?: Int | null }): Tensor;
 export function repeatInterleave(input: Tensor, repeats: Tensor, options?: { dim?: Int | null; outputSize?: Int | null }): Tensor;
 export function repeatInterleave(input: Tensor, repeats: Tensor, dim: Int | null, options?: { outputSize?: Int | null }): Tensor;
-/** repeatInterleave, off the event loop. */
-export function repeatInterleaveAsync(repeats: Tensor, options?: { outputSize?: Int | null }): Promise<Tensor>;
+/**
+ * Lists every position of the int32 or int64 vector `repeats` as often as its value says.
+ */
+export function repeatInterleave(repeats: Tensor, options?: { outputSize?: Int | null }): Tensor;
 /** repeatInterleave, off the event loop. */
 export function repeatInterleaveAsync(input: Tensor, options: { repeats: Int; dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
 export function repeatInterleaveAsync(input: Tensor, repeats: Int, options?: { dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
@@ -3533,6 +3531,8 @@ export function repeatInterleaveAsync(input: Tensor, repeats: Int, dim: Int | nu
 export function repeatInterleaveAsync(input: Tensor, options: { repeats: Tensor; dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
 export function repeatInterleaveAsync(input: Tensor, repeats: Tensor, options?: { dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
 export function repeatInterleaveAsync(input: Tensor, repeats: Tensor, dim: Int | null, options?: { outputSize?: Int | null }): Promise<Tensor>;
+/** repeatInterleave, off the event loop. */
+export function repeatInterleaveAsync(repeats: Tensor, options?: { outputSize?: Int | null }): Promise<Tensor>;
 /**
  * Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
  */

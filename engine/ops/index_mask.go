@@ -132,26 +132,24 @@ func Nonzero(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	defer flat.Release()
+	// As PyTorch's, the result keeps the coordinates of one dimension side by side.
 	n, dims := flat.Numel(), int64(self.Dim())
-	to, err := target("nonzero", out, []int64{n, dims}, dtype.Int64, self.Device(), self)
+	rows, err := tensor.EmptyStrided("nonzero", []int64{n, dims}, []int64{1, max(n, 1)}, dtype.Int64, self.Device())
 	if err != nil {
 		return nil, err
 	}
-	if !to.IsContiguous() || to == out {
-		rows, err := Nonzero(nil, self)
-		if err != nil {
-			return nil, err
-		}
-		defer rows.Release()
-		return to, assign("nonzero", to, rows)
+	if n > 0 && dims > 0 {
+		to := unsafe.Slice((*int64)(rows.Data()), n*dims)
+		unravel(int64s(flat), self.Sizes(), func(d int, i, x int64) { to[int64(d)*n+i] = x })
 	}
-	if dims == 1 {
-		copy(int64s(to), int64s(flat))
-	} else if dims > 1 {
-		rows := int64s(to)
-		unravel(int64s(flat), self.Sizes(), func(d int, i, x int64) { rows[i*dims+int64(d)] = x })
+	if out == nil {
+		return rows, nil
 	}
-	return to, nil
+	defer rows.Release()
+	if _, err := target("nonzero", out, rows.Sizes(), dtype.Int64, self.Device(), self); err != nil {
+		return nil, err
+	}
+	return out, assign("nonzero", out, rows)
 }
 
 // NonzeroNumpy lists the positions of the elements that are not zero, a tensor for each dimension.

@@ -1135,17 +1135,6 @@ static const lt_operator overloads_scalar_tensor[] = {
     {"scalarTensor", arguments_scalar_tensor, results_scalar_tensor, 4, 1, 1, -1, {{call_scalar_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_arange(const lt_value *a, lt_value *r) { return tensor_arange(a[0].scalar, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, &r[0].tensor); }
-static tensor_status call_arange_out(const lt_value *a, lt_value *r) { return tensor_arange_out(a[0].scalar, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, r[0].tensor); }
-static const lt_argument arguments_arange[] = {
-    {"end", LT_SCALAR, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
-};
-static const lt_argument results_arange[] = {
-    {"out", LT_TENSOR, 0, {0}},
-};
 static tensor_status call_arange_start(const lt_value *a, lt_value *r) { return tensor_arange_start(a[0].scalar, a[1].scalar, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static tensor_status call_arange_start_out(const lt_value *a, lt_value *r) { return tensor_arange_start_out(a[0].scalar, a[1].scalar, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, r[0].tensor); }
 static const lt_argument arguments_arange_start[] = {
@@ -1171,10 +1160,21 @@ static const lt_argument arguments_arange_start_step[] = {
 static const lt_argument results_arange_start_step[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
-static const lt_operator overloads_arange[] = {
-    {"arange", arguments_arange, results_arange, 4, 1, 1, -1, {{call_arange, NULL}, {NULL, NULL}, {call_arange_out, NULL}}},
+static tensor_status call_arange(const lt_value *a, lt_value *r) { return tensor_arange(a[0].scalar, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, &r[0].tensor); }
+static tensor_status call_arange_out(const lt_value *a, lt_value *r) { return tensor_arange_out(a[0].scalar, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, r[0].tensor); }
+static const lt_argument arguments_arange[] = {
+    {"end", LT_SCALAR, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_arange[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_arange_start[] = {
     {"arange", arguments_arange_start, results_arange_start, 5, 2, 1, -1, {{call_arange_start, NULL}, {NULL, NULL}, {call_arange_start_out, NULL}}},
     {"arange", arguments_arange_start_step, results_arange_start_step, 6, 3, 1, -1, {{call_arange_start_step, NULL}, {NULL, NULL}, {call_arange_start_step_out, NULL}}},
+    {"arange", arguments_arange, results_arange, 4, 1, 1, -1, {{call_arange, NULL}, {NULL, NULL}, {call_arange_out, NULL}}},
 };
 
 static tensor_status call_range(const lt_value *a, lt_value *r) { return tensor_range(a[0].scalar, a[1].scalar, a[2].scalar, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
@@ -2525,14 +2525,6 @@ static const lt_operator overloads_tile[] = {
     {"tile", arguments_tile, results_tile, 2, 2, 1, -1, {{call_tile, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_repeat_interleave(const lt_value *a, lt_value *r) { return tensor_repeat_interleave(a[0].tensor, a[1].i, &r[0].tensor); }
-static const lt_argument arguments_repeat_interleave[] = {
-    {"repeats", LT_TENSOR, 0, {0}},
-    {"outputSize", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-};
-static const lt_argument results_repeat_interleave[] = {
-    {"out", LT_TENSOR, 0, {0}},
-};
 static tensor_status call_repeat_interleave_int(const lt_value *a, lt_value *r) { return tensor_repeat_interleave_int(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
 static const lt_argument arguments_repeat_interleave_int[] = {
     {"input", LT_TENSOR, 0, {0}},
@@ -2553,10 +2545,18 @@ static const lt_argument arguments_repeat_interleave_tensor[] = {
 static const lt_argument results_repeat_interleave_tensor[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
-static const lt_operator overloads_repeat_interleave[] = {
-    {"repeatInterleave", arguments_repeat_interleave, results_repeat_interleave, 2, 1, 1, -1, {{call_repeat_interleave, NULL}, {NULL, NULL}, {NULL, NULL}}},
+static tensor_status call_repeat_interleave(const lt_value *a, lt_value *r) { return tensor_repeat_interleave(a[0].tensor, a[1].i, &r[0].tensor); }
+static const lt_argument arguments_repeat_interleave[] = {
+    {"repeats", LT_TENSOR, 0, {0}},
+    {"outputSize", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_repeat_interleave[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_repeat_interleave_int[] = {
     {"repeatInterleave", arguments_repeat_interleave_int, results_repeat_interleave_int, 4, 3, 1, -1, {{call_repeat_interleave_int, NULL}, {NULL, NULL}, {NULL, NULL}}},
     {"repeatInterleave", arguments_repeat_interleave_tensor, results_repeat_interleave_tensor, 4, 3, 1, -1, {{call_repeat_interleave_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"repeatInterleave", arguments_repeat_interleave, results_repeat_interleave, 2, 1, 1, -1, {{call_repeat_interleave, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_roll(const lt_value *a, lt_value *r) { return tensor_roll(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, &r[0].tensor); }
@@ -6104,7 +6104,7 @@ const lt_entry lt_entries[] = {
     {"emptyStrided", overloads_empty_strided, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"emptyPermuted", overloads_empty_permuted, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"scalarTensor", overloads_scalar_tensor, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"arange", overloads_arange, 3, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"arange", overloads_arange_start, 3, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"range", overloads_range, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"linspace", overloads_linspace, 4, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"logspace", overloads_logspace, 4, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -6192,7 +6192,7 @@ const lt_entry lt_entries[] = {
     {"blockDiag", overloads_block_diag, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"repeat", overloads_repeat, 1, LT_AS_METHOD},
     {"tile", overloads_tile, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
-    {"repeatInterleave", overloads_repeat_interleave, 3, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"repeatInterleave", overloads_repeat_interleave_int, 3, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"roll", overloads_roll, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"flip", overloads_flip, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"fliplr", overloads_fliplr, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},

@@ -250,12 +250,12 @@ c_empty_out = _bind("tensor_empty_out", P, Q, E, E, _Device, E, P)
 c_empty_strided = _bind("tensor_empty_strided", P, Q, P, Q, E, E, _Device, P)
 c_empty_permuted = _bind("tensor_empty_permuted", P, Q, P, Q, E, E, _Device, P)
 c_scalar_tensor = _bind("tensor_scalar_tensor", _Scalar, E, E, _Device, P)
-c_arange = _bind("tensor_arange", _Scalar, E, E, _Device, P)
-c_arange_out = _bind("tensor_arange_out", _Scalar, E, E, _Device, P)
 c_arange_start = _bind("tensor_arange_start", _Scalar, _Scalar, E, E, _Device, P)
 c_arange_start_out = _bind("tensor_arange_start_out", _Scalar, _Scalar, E, E, _Device, P)
 c_arange_start_step = _bind("tensor_arange_start_step", _Scalar, _Scalar, _Scalar, E, E, _Device, P)
 c_arange_start_step_out = _bind("tensor_arange_start_step_out", _Scalar, _Scalar, _Scalar, E, E, _Device, P)
+c_arange = _bind("tensor_arange", _Scalar, E, E, _Device, P)
+c_arange_out = _bind("tensor_arange_out", _Scalar, E, E, _Device, P)
 c_range = _bind("tensor_range", _Scalar, _Scalar, _Scalar, E, E, _Device, P)
 c_range_out = _bind("tensor_range_out", _Scalar, _Scalar, _Scalar, E, E, _Device, P)
 c_linspace = _bind("tensor_linspace", _Scalar, _Scalar, Q, E, E, _Device, P)
@@ -471,9 +471,9 @@ c_combinations = _bind("tensor_combinations", P, Q, B, P)
 c_block_diag = _bind("tensor_block_diag", P, Q, P)
 c_repeat = _bind("tensor_repeat", P, P, Q, P)
 c_tile = _bind("tensor_tile", P, P, Q, P)
-c_repeat_interleave = _bind("tensor_repeat_interleave", P, Q, P)
 c_repeat_interleave_int = _bind("tensor_repeat_interleave_int", P, Q, Q, Q, P)
 c_repeat_interleave_tensor = _bind("tensor_repeat_interleave_tensor", P, P, Q, Q, P)
+c_repeat_interleave = _bind("tensor_repeat_interleave", P, Q, P)
 c_roll = _bind("tensor_roll", P, P, Q, P, Q, P)
 c_flip = _bind("tensor_flip", P, P, Q, P)
 c_fliplr = _bind("tensor_fliplr", P, P)
@@ -3668,36 +3668,6 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
     return result
 
 
-def _arange_default(end, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
-
-    >>> torch.arange(3)
-    tensor([0, 1, 2])
-    """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if end.__class__ is not _Scalar:
-        end = _scalar(end, "arange", "end")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "arange", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "arange", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "arange", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "arange", "out")
-        status = c_arange_out(end, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_arange(end, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
 def _arange_start(start, end, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Counts from `start` up to, not including, `end`."""
     if requires_grad or pin_memory:
@@ -3761,28 +3731,55 @@ def _arange_start_step(start, end, step=_ONE, *, dtype=None, layout=None, device
     return result
 
 
-def arange(*args, **kwargs):
-    """arange(Number end, *, dtype dtype=None, layout layout=None, device device=None)
-    Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
+def _arange_default(end, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
 
-    arange(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)
+    >>> torch.arange(3)
+    tensor([0, 1, 2])
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if end.__class__ is not _Scalar:
+        end = _scalar(end, "arange", "end")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "arange", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "arange", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "arange", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "arange", "out")
+        status = c_arange_out(end, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_arange(end, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def arange(*args, **kwargs):
+    """arange(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)
     Counts from `start` up to, not including, `end`.
 
     arange(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)
     Counts from `start` up to, not including, `end` by `step`: ceil((end - start) / step) values. `step` must not be 0 and must lead from
     `start` towards `end`.
 
-    >>> torch.arange(3)
-    tensor([0, 1, 2])
+    arange(Number end, *, dtype dtype=None, layout layout=None, device device=None)
+    Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
     """
     n = len(args)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"end", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "end", _absent)):
-        return _arange_default(*args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"start", "end", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)):
         return _arange_start(*args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "step", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_number(_arg(args, 2, kwargs, "step", _ONE)):
         return _arange_start_step(*args, **kwargs)
-    raise _no_overload("arange", ('(Number end, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"end", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "end", _absent)):
+        return _arange_default(*args, **kwargs)
+    raise _no_overload("arange", ('(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)', '(Number end, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
 def range(start, end, step=_ONE, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
@@ -7039,22 +7036,6 @@ def tile(input, dims, *more):
     return result
 
 
-def _repeat_interleave_default(repeats, *, output_size=None):
-    """Lists every position of the int32 or int64 vector `repeats` as often as its value says."""
-    if repeats.__class__ is not _Tensor:
-        repeats = _tensor(repeats, "repeat_interleave", "repeats")
-    if output_size.__class__ is not _Int:
-        output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
-    cell = _take() if _cells else _Cell()
-    status = c_repeat_interleave(repeats._h, output_size, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
 def _repeat_interleave_int(input, repeats, dim=None, *, output_size=None, axis=_absent):
     """Repeats every element of dimension `dim`, or of the flattened tensor.
 
@@ -7103,26 +7084,45 @@ def _repeat_interleave_tensor(input, repeats, dim=None, *, output_size=None, axi
     return result
 
 
-def repeat_interleave(*args, **kwargs):
-    """repeat_interleave(Tensor repeats, *, int output_size=None)
-    Lists every position of the int32 or int64 vector `repeats` as often as its value says.
+def _repeat_interleave_default(repeats, *, output_size=None):
+    """Lists every position of the int32 or int64 vector `repeats` as often as its value says."""
+    if repeats.__class__ is not _Tensor:
+        repeats = _tensor(repeats, "repeat_interleave", "repeats")
+    if output_size.__class__ is not _Int:
+        output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
+    cell = _take() if _cells else _Cell()
+    status = c_repeat_interleave(repeats._h, output_size, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 
-    repeat_interleave(Tensor input, int repeats, int dim=None, *, int output_size=None)
+
+def repeat_interleave(*args, **kwargs):
+    """repeat_interleave(Tensor input, int repeats, int dim=None, *, int output_size=None)
     Repeats every element of dimension `dim`, or of the flattened tensor.
 
     repeat_interleave(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)
     Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
+
+    repeat_interleave(Tensor repeats, *, int output_size=None)
+    Lists every position of the int32 or int64 vector `repeats` as often as its value says.
+
+    >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
     """
     if kwargs:
         _rename(kwargs)
     n = len(args)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"repeats", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "repeats", _absent)):
-        return _repeat_interleave_default(*args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"input", "repeats", "dim", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_int(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
         return _repeat_interleave_int(*args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"input", "repeats", "dim", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_tensor(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
         return _repeat_interleave_tensor(*args, **kwargs)
-    raise _no_overload("repeat_interleave", ('(Tensor repeats, *, int output_size=None)', '(Tensor input, int repeats, int dim=None, *, int output_size=None)', '(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)'), args, kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"repeats", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "repeats", _absent)):
+        return _repeat_interleave_default(*args, **kwargs)
+    raise _no_overload("repeat_interleave", ('(Tensor input, int repeats, int dim=None, *, int output_size=None)', '(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)', '(Tensor repeats, *, int output_size=None)'), args, kwargs)
 
 
 def roll(input, shifts, dims=()):
