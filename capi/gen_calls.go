@@ -1161,6 +1161,48 @@ var calls = [...]func(frame) error{
 		return f.setTensors(err, r0)
 	}, // special.zeta
 	func(f frame) error {
+		r0, err := ops.Diff(f.out(0), f.tensor(0), f.int(1), f.int(2), f.tensorOptional(3), f.tensorOptional(4))
+		return f.setTensors(err, r0)
+	}, // diff
+	func(f frame) error {
+		r0, err := ops.Trapezoid(f.tensor(0), f.scalar(1), f.int(2))
+		return f.setTensors(err, r0)
+	}, // trapezoid
+	func(f frame) error {
+		r0, err := ops.TrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
+		return f.setTensors(err, r0)
+	}, // trapezoid.x
+	func(f frame) error {
+		r0, err := ops.Trapezoid(f.tensor(0), f.scalar(1), f.int(2))
+		return f.setTensors(err, r0)
+	}, // trapz
+	func(f frame) error {
+		r0, err := ops.TrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
+		return f.setTensors(err, r0)
+	}, // trapz.x
+	func(f frame) error {
+		r0, err := ops.CumulativeTrapezoid(f.tensor(0), f.scalar(1), f.int(2))
+		return f.setTensors(err, r0)
+	}, // cumulative_trapezoid
+	func(f frame) error {
+		r0, err := ops.CumulativeTrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
+		return f.setTensors(err, r0)
+	}, // cumulative_trapezoid.x
+	func(f frame) error {
+		r0, err := ops.Cov(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3))
+		return f.setTensors(err, r0)
+	}, // cov
+	func(f frame) error { r0, err := ops.Corrcoef(f.tensor(0)); return f.setTensors(err, r0) }, // corrcoef
+	func(f frame) error {
+		r0, err := ops.Cross(f.out(0), f.tensor(0), f.tensor(1), f.intOptional(2))
+		return f.setTensors(err, r0)
+	}, // cross
+	func(f frame) error { r0, err := ops.Trace(f.tensor(0)); return f.setTensors(err, r0) }, // trace
+	func(f frame) error {
+		r0, err := ops.Dist(f.tensor(0), f.tensor(1), f.scalar(2))
+		return f.setTensors(err, r0)
+	}, // dist
+	func(f frame) error {
 		r0, err := ops.FromData(f.pointer(0), f.ints(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	}, // from_data

@@ -1047,10 +1047,201 @@ TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, te
   return status;
 }
 
+TENSOR_API tensor_status tensor_diff(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t **out) {
+  LT_RESULT(out, "diff", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 397, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "diff", "self");
+  a[1].i = n;
+  a[2].i = dim;
+  LT_OPTIONAL(a[3], prepend, LT_TENSOR, "diff", "prepend");
+  LT_OPTIONAL(a[4], append, LT_TENSOR, "diff", "append");
+  tensor_status status = lt_invoke(&frame, "diff");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 397, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "diff", "self");
+  a[1].i = n;
+  a[2].i = dim;
+  LT_OPTIONAL(a[3], prepend, LT_TENSOR, "diff", "prepend");
+  LT_OPTIONAL(a[4], append, LT_TENSOR, "diff", "append");
+  LT_OUTPUT(frame.out[0], out, "diff", "out");
+  tensor_status status = lt_invoke(&frame, "diff");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
+  LT_RESULT(out, "trapezoid", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 398, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], y, LT_TENSOR, "trapezoid", "y");
+  LT_SCALAR(dx, LT_MUST, "trapezoid", "dx"); a[1].scalar = dx;
+  a[2].i = dim;
+  tensor_status status = lt_invoke(&frame, "trapezoid");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
+  LT_RESULT(out, "trapezoid.x", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 399, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], y, LT_TENSOR, "trapezoid.x", "y");
+  LT_REQUIRED(a[1], x, LT_TENSOR, "trapezoid.x", "x");
+  a[2].i = dim;
+  tensor_status status = lt_invoke(&frame, "trapezoid.x");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
+  LT_RESULT(out, "trapz", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 400, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], y, LT_TENSOR, "trapz", "y");
+  LT_SCALAR(dx, LT_MUST, "trapz", "dx"); a[1].scalar = dx;
+  a[2].i = dim;
+  tensor_status status = lt_invoke(&frame, "trapz");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
+  LT_RESULT(out, "trapz.x", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 401, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], y, LT_TENSOR, "trapz.x", "y");
+  LT_REQUIRED(a[1], x, LT_TENSOR, "trapz.x", "x");
+  a[2].i = dim;
+  tensor_status status = lt_invoke(&frame, "trapz.x");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
+  LT_RESULT(out, "cumulative_trapezoid", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 402, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], y, LT_TENSOR, "cumulative_trapezoid", "y");
+  LT_SCALAR(dx, LT_MUST, "cumulative_trapezoid", "dx"); a[1].scalar = dx;
+  a[2].i = dim;
+  tensor_status status = lt_invoke(&frame, "cumulative_trapezoid");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
+  LT_RESULT(out, "cumulative_trapezoid.x", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 403, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], y, LT_TENSOR, "cumulative_trapezoid.x", "y");
+  LT_REQUIRED(a[1], x, LT_TENSOR, "cumulative_trapezoid.x", "x");
+  a[2].i = dim;
+  tensor_status status = lt_invoke(&frame, "cumulative_trapezoid.x");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, const tensor_t *fweights, const tensor_t *aweights, tensor_t **out) {
+  LT_RESULT(out, "cov", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 404, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cov", "self");
+  a[1].i = correction;
+  LT_OPTIONAL(a[2], fweights, LT_TENSOR, "cov", "fweights");
+  LT_OPTIONAL(a[3], aweights, LT_TENSOR, "cov", "aweights");
+  tensor_status status = lt_invoke(&frame, "cov");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "corrcoef", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 405, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "corrcoef", "self");
+  tensor_status status = lt_invoke(&frame, "corrcoef");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cross(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t **out) {
+  LT_RESULT(out, "cross", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 406, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cross", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "cross", "other");
+  a[2].i = dim;
+  tensor_status status = lt_invoke(&frame, "cross");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t *out) {
+  lt_value a[3];
+  lt_frame frame = {.op = 406, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "cross", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "cross", "other");
+  a[2].i = dim;
+  LT_OUTPUT(frame.out[0], out, "cross", "out");
+  tensor_status status = lt_invoke(&frame, "cross");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "trace", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 407, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "trace", "self");
+  tensor_status status = lt_invoke(&frame, "trace");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other, tensor_scalar p, tensor_t **out) {
+  LT_RESULT(out, "dist", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 408, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "dist", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "dist", "other");
+  LT_SCALAR(p, LT_MUST, "dist", "p"); a[2].scalar = p;
+  tensor_status status = lt_invoke(&frame, "dist");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "from_data", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 397, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 409, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = (void *)data;
   LT_SPAN(size, size_len, "from_data", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "from_data", "dtype"); a[2].i = dtype;
@@ -1064,7 +1255,7 @@ TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64
 TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only, tensor_t **out) {
   LT_RESULT(out, "from_blob", "out");
   lt_value a[8];
-  lt_frame frame = {.op = 398, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 410, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = (void *)data;
   a[1].i = nbytes;
   LT_ENUM(dtype, -1, 13, "from_blob", "dtype"); a[2].i = dtype;
@@ -1083,7 +1274,7 @@ TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dty
 TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
   LT_RESULT(out, "data_ptr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 399, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 411, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "data_ptr", "self");
   tensor_status status = lt_invoke(&frame, "data_ptr");
   if (status == TENSOR_OK) {
@@ -1095,7 +1286,7 @@ TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
 TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_read_only", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 400, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 412, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_read_only", "self");
   tensor_status status = lt_invoke(&frame, "is_read_only");
   if (status == TENSOR_OK) {
@@ -1107,7 +1298,7 @@ TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_storage_t **out) {
   LT_RESULT(out, "untyped_storage", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 401, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 413, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "untyped_storage", "self");
   tensor_status status = lt_invoke(&frame, "untyped_storage");
   if (status == TENSOR_OK) {
@@ -1119,7 +1310,7 @@ TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_sto
 TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device, tensor_storage_t **out) {
   LT_RESULT(out, "storage_new", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 402, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 414, .mode = LT_FUNCTION, .args = a};
   a[0].i = nbytes;
   LT_ENUM(device.type, -1, 2, "storage_new", "device"); a[1].device = device;
   tensor_status status = lt_invoke(&frame, "storage_new");
@@ -1132,7 +1323,7 @@ TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device
 TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int64_t *out) {
   LT_RESULT(out, "storage_nbytes", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 403, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 415, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_nbytes", "self");
   tensor_status status = lt_invoke(&frame, "storage_nbytes");
   if (status == TENSOR_OK) {
@@ -1144,7 +1335,7 @@ TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int
 TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, void **out) {
   LT_RESULT(out, "storage_data_ptr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 404, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 416, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_data_ptr", "self");
   tensor_status status = lt_invoke(&frame, "storage_data_ptr");
   if (status == TENSOR_OK) {
@@ -1155,7 +1346,7 @@ TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, v
 
 TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t nbytes) {
   lt_value a[2];
-  lt_frame frame = {.op = 405, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 417, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_resize_", "self");
   a[1].i = nbytes;
   tensor_status status = lt_invoke(&frame, "storage_resize_");
@@ -1164,7 +1355,7 @@ TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t 
 
 TENSOR_API tensor_status tensor_storage_fix_(tensor_storage_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 406, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 418, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_fix_", "self");
   tensor_status status = lt_invoke(&frame, "storage_fix_");
   return status;
@@ -1173,7 +1364,7 @@ TENSOR_API tensor_status tensor_storage_fix_(tensor_storage_t *self) {
 TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self, tensor_device *out) {
   LT_RESULT(out, "storage_get_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 407, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 419, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_get_device", "self");
   tensor_status status = lt_invoke(&frame, "storage_get_device");
   if (status == TENSOR_OK) {
@@ -1185,7 +1376,7 @@ TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self,
 TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, int64_t *out) {
   LT_RESULT(out, "storage_use_count", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 408, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 420, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_use_count", "self");
   tensor_status status = lt_invoke(&frame, "storage_use_count");
   if (status == TENSOR_OK) {
@@ -1197,7 +1388,7 @@ TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, 
 TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, tensor_dtype dtype, char **out) {
   LT_RESULT(out, "storage_to_string", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 409, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 421, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_to_string", "self");
   LT_ENUM(dtype, -1, 13, "storage_to_string", "dtype"); a[1].i = dtype;
   tensor_status status = lt_invoke(&frame, "storage_to_string");
@@ -1213,7 +1404,7 @@ TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int
   LT_RESULT(cached, "memory_stats", "cached");
   LT_RESULT(blocks, "memory_stats", "blocks");
   lt_value a[1];
-  lt_frame frame = {.op = 410, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 422, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "memory_stats");
   if (status == TENSOR_OK) {
     *in_use = (int64_t)frame.results[0].i;
@@ -1226,21 +1417,21 @@ TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int
 
 TENSOR_API tensor_status tensor_reset_peak_memory_stats(void) {
   lt_value a[1];
-  lt_frame frame = {.op = 411, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 423, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "reset_peak_memory_stats");
   return status;
 }
 
 TENSOR_API tensor_status tensor_empty_cache(void) {
   lt_value a[1];
-  lt_frame frame = {.op = 412, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 424, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "empty_cache");
   return status;
 }
 
 TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes) {
   lt_value a[1];
-  lt_frame frame = {.op = 413, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 425, .mode = LT_FUNCTION, .args = a};
   a[0].i = nbytes;
   tensor_status status = lt_invoke(&frame, "set_memory_limit");
   return status;
@@ -1249,7 +1440,7 @@ TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes) {
 TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
   LT_RESULT(out, "view", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 414, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 426, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view", "self");
   LT_SPAN(size, size_len, "view", "size"); a[1].list.data = size, a[1].list.length = size_len;
   tensor_status status = lt_invoke(&frame, "view");
@@ -1262,7 +1453,7 @@ TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, 
 TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "view.dtype", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 415, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 427, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view.dtype", "self");
   LT_ENUM(dtype, -1, 13, "view.dtype", "dtype"); a[1].i = dtype;
   tensor_status status = lt_invoke(&frame, "view.dtype");
@@ -1275,7 +1466,7 @@ TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dt
 TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "view_as", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 416, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 428, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view_as", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "view_as", "other");
   tensor_status status = lt_invoke(&frame, "view_as");
@@ -1288,7 +1479,7 @@ TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *shape, int64_t shape_len, tensor_t **out) {
   LT_RESULT(out, "reshape", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 417, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 429, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "reshape", "self");
   LT_SPAN(shape, shape_len, "reshape", "shape"); a[1].list.data = shape, a[1].list.length = shape_len;
   tensor_status status = lt_invoke(&frame, "reshape");
@@ -1301,7 +1492,7 @@ TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *sha
 TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "reshape_as", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 418, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 430, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "reshape_as", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "reshape_as", "other");
   tensor_status status = lt_invoke(&frame, "reshape_as");
@@ -1314,7 +1505,7 @@ TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim, int64_t end_dim, tensor_t **out) {
   LT_RESULT(out, "flatten", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 419, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 431, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "flatten", "self");
   a[1].i = start_dim;
   a[2].i = end_dim;
@@ -1328,7 +1519,7 @@ TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim,
 TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len, tensor_t **out) {
   LT_RESULT(out, "unflatten", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 420, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 432, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unflatten", "self");
   a[1].i = dim;
   LT_SPAN(sizes, sizes_len, "unflatten", "sizes"); a[2].list.data = sizes, a[2].list.length = sizes_len;
@@ -1342,7 +1533,7 @@ TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, con
 TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ravel", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 421, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 433, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ravel", "self");
   tensor_status status = lt_invoke(&frame, "ravel");
   if (status == TENSOR_OK) {
@@ -1354,7 +1545,7 @@ TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "t.matrix", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 422, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 434, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
   tensor_status status = lt_invoke(&frame, "t.matrix");
   if (status == TENSOR_OK) {
@@ -1365,7 +1556,7 @@ TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 422, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 434, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
   tensor_status status = lt_invoke(&frame, "t.matrix");
   return status;
@@ -1374,7 +1565,7 @@ TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self) {
 TENSOR_API tensor_status tensor_transpose(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
   LT_RESULT(out, "transpose", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 423, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 435, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "transpose", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -1387,7 +1578,7 @@ TENSOR_API tensor_status tensor_transpose(const tensor_t *self, int64_t dim0, in
 
 TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t dim1) {
   lt_value a[3];
-  lt_frame frame = {.op = 423, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 435, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "transpose", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -1398,7 +1589,7 @@ TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t
 TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, int64_t axis1, tensor_t **out) {
   LT_RESULT(out, "swapaxes", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 424, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 436, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapaxes", "self");
   a[1].i = axis0;
   a[2].i = axis1;
@@ -1411,7 +1602,7 @@ TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, in
 
 TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t axis1) {
   lt_value a[3];
-  lt_frame frame = {.op = 424, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 436, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapaxes", "self");
   a[1].i = axis0;
   a[2].i = axis1;
@@ -1422,7 +1613,7 @@ TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t
 TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
   LT_RESULT(out, "swapdims", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 425, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 437, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapdims", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -1435,7 +1626,7 @@ TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int
 
 TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t dim1) {
   lt_value a[3];
-  lt_frame frame = {.op = 425, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 437, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapdims", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -1446,7 +1637,7 @@ TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t 
 TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "permute", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 426, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 438, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "permute", "self");
   LT_SPAN(dims, dims_len, "permute", "dims"); a[1].list.data = dims, a[1].list.length = dims_len;
   tensor_status status = lt_invoke(&frame, "permute");
@@ -1459,7 +1650,7 @@ TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out) {
   LT_RESULT(out, "movedim", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 427, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 439, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "movedim", "self");
   a[1].i = source;
   a[2].i = destination;
@@ -1473,7 +1664,7 @@ TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, in
 TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out) {
   LT_RESULT(out, "movedim.list", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 428, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 440, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "movedim.list", "self");
   LT_SPAN(source, source_len, "movedim.list", "source"); a[1].list.data = source, a[1].list.length = source_len;
   LT_SPAN(destination, destination_len, "movedim.list", "destination"); a[2].list.data = destination, a[2].list.length = destination_len;
@@ -1487,7 +1678,7 @@ TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t
 TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out) {
   LT_RESULT(out, "moveaxis", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 429, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 441, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "moveaxis", "self");
   a[1].i = source;
   a[2].i = destination;
@@ -1501,7 +1692,7 @@ TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, i
 TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out) {
   LT_RESULT(out, "moveaxis.list", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 430, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 442, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "moveaxis.list", "self");
   LT_SPAN(source, source_len, "moveaxis.list", "source"); a[1].list.data = source, a[1].list.length = source_len;
   LT_SPAN(destination, destination_len, "moveaxis.list", "destination"); a[2].list.data = destination, a[2].list.length = destination_len;
@@ -1515,7 +1706,7 @@ TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_
 TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "T", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 431, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 443, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "T", "self");
   tensor_status status = lt_invoke(&frame, "T");
   if (status == TENSOR_OK) {
@@ -1527,7 +1718,7 @@ TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "mT", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 432, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 444, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mT", "self");
   tensor_status status = lt_invoke(&frame, "mT");
   if (status == TENSOR_OK) {
@@ -1539,7 +1730,7 @@ TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "mH", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 433, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 445, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mH", "self");
   tensor_status status = lt_invoke(&frame, "mH");
   if (status == TENSOR_OK) {
@@ -1551,7 +1742,7 @@ TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "H", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 434, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 446, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "H", "self");
   tensor_status status = lt_invoke(&frame, "H");
   if (status == TENSOR_OK) {
@@ -1563,7 +1754,7 @@ TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_adjoint(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "adjoint", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 435, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 447, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "adjoint", "self");
   tensor_status status = lt_invoke(&frame, "adjoint");
   if (status == TENSOR_OK) {
@@ -1575,7 +1766,7 @@ TENSOR_API tensor_status tensor_adjoint(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_expand(const tensor_t *self, const int64_t *size, int64_t size_len, bool implicit, tensor_t **out) {
   LT_RESULT(out, "expand", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 436, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 448, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expand", "self");
   LT_SPAN(size, size_len, "expand", "size"); a[1].list.data = size, a[1].list.length = size_len;
   a[2].i = implicit;
@@ -1589,7 +1780,7 @@ TENSOR_API tensor_status tensor_expand(const tensor_t *self, const int64_t *size
 TENSOR_API tensor_status tensor_expand_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "expand_as", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 437, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 449, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expand_as", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "expand_as", "other");
   tensor_status status = lt_invoke(&frame, "expand_as");
@@ -1602,7 +1793,7 @@ TENSOR_API tensor_status tensor_expand_as(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_broadcast_to(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
   LT_RESULT(out, "broadcast_to", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 438, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "broadcast_to", "self");
   LT_SPAN(size, size_len, "broadcast_to", "size"); a[1].list.data = size, a[1].list.length = size_len;
   tensor_status status = lt_invoke(&frame, "broadcast_to");
@@ -1615,7 +1806,7 @@ TENSOR_API tensor_status tensor_broadcast_to(const tensor_t *self, const int64_t
 TENSOR_API tensor_status tensor_squeeze(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "squeeze", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 439, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze", "self");
   tensor_status status = lt_invoke(&frame, "squeeze");
   if (status == TENSOR_OK) {
@@ -1626,7 +1817,7 @@ TENSOR_API tensor_status tensor_squeeze(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_squeeze_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 439, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 451, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze", "self");
   tensor_status status = lt_invoke(&frame, "squeeze");
   return status;
@@ -1635,7 +1826,7 @@ TENSOR_API tensor_status tensor_squeeze_(tensor_t *self) {
 TENSOR_API tensor_status tensor_squeeze_dim(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "squeeze.dim", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 440, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dim", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "squeeze.dim");
@@ -1647,7 +1838,7 @@ TENSOR_API tensor_status tensor_squeeze_dim(const tensor_t *self, int64_t dim, t
 
 TENSOR_API tensor_status tensor_squeeze_dim_(tensor_t *self, int64_t dim) {
   lt_value a[2];
-  lt_frame frame = {.op = 440, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 452, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dim", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "squeeze.dim");
@@ -1657,7 +1848,7 @@ TENSOR_API tensor_status tensor_squeeze_dim_(tensor_t *self, int64_t dim) {
 TENSOR_API tensor_status tensor_squeeze_dims(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "squeeze.dims", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 441, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 453, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dims", "self");
   LT_SPAN(dim, dim_len, "squeeze.dims", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   tensor_status status = lt_invoke(&frame, "squeeze.dims");
@@ -1669,7 +1860,7 @@ TENSOR_API tensor_status tensor_squeeze_dims(const tensor_t *self, const int64_t
 
 TENSOR_API tensor_status tensor_squeeze_dims_(tensor_t *self, const int64_t *dim, int64_t dim_len) {
   lt_value a[2];
-  lt_frame frame = {.op = 441, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 453, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dims", "self");
   LT_SPAN(dim, dim_len, "squeeze.dims", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   tensor_status status = lt_invoke(&frame, "squeeze.dims");
@@ -1679,7 +1870,7 @@ TENSOR_API tensor_status tensor_squeeze_dims_(tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_unsqueeze(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "unsqueeze", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 442, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 454, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unsqueeze", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "unsqueeze");
@@ -1691,7 +1882,7 @@ TENSOR_API tensor_status tensor_unsqueeze(const tensor_t *self, int64_t dim, ten
 
 TENSOR_API tensor_status tensor_unsqueeze_(tensor_t *self, int64_t dim) {
   lt_value a[2];
-  lt_frame frame = {.op = 442, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 454, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unsqueeze", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "unsqueeze");
@@ -1701,7 +1892,7 @@ TENSOR_API tensor_status tensor_unsqueeze_(tensor_t *self, int64_t dim) {
 TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 443, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "narrow", "self");
   a[1].i = dim;
   a[2].i = start;
@@ -1716,7 +1907,7 @@ TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_
 TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim, const tensor_t *start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow.tensor", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 444, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "narrow.tensor", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], start, LT_TENSOR, "narrow.tensor", "start");
@@ -1731,7 +1922,7 @@ TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim,
 TENSOR_API tensor_status tensor_select(const tensor_t *self, int64_t dim, int64_t index, tensor_t **out) {
   LT_RESULT(out, "select", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 445, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "select", "self");
   a[1].i = dim;
   a[2].i = index;
@@ -1745,7 +1936,7 @@ TENSOR_API tensor_status tensor_select(const tensor_t *self, int64_t dim, int64_
 TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out) {
   LT_RESULT(out, "slice", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 446, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "slice", "self");
   a[1].i = dim;
   a[2].i = start;
@@ -1761,7 +1952,7 @@ TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t
 TENSOR_API tensor_status tensor_as_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out) {
   LT_RESULT(out, "as_strided", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 447, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "as_strided", "self");
   LT_SPAN(size, size_len, "as_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_SPAN(stride, stride_len, "as_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
@@ -1775,7 +1966,7 @@ TENSOR_API tensor_status tensor_as_strided(const tensor_t *self, const int64_t *
 
 TENSOR_API tensor_status tensor_as_strided_(tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset) {
   lt_value a[4];
-  lt_frame frame = {.op = 447, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 459, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "as_strided", "self");
   LT_SPAN(size, size_len, "as_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_SPAN(stride, stride_len, "as_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
@@ -1787,7 +1978,7 @@ TENSOR_API tensor_status tensor_as_strided_(tensor_t *self, const int64_t *size,
 TENSOR_API tensor_status tensor_unfold(const tensor_t *self, int64_t dimension, int64_t size, int64_t step, tensor_t **out) {
   LT_RESULT(out, "unfold", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 448, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unfold", "self");
   a[1].i = dimension;
   a[2].i = size;
@@ -1802,7 +1993,7 @@ TENSOR_API tensor_status tensor_unfold(const tensor_t *self, int64_t dimension, 
 TENSOR_API tensor_status tensor_diagonal(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
   LT_RESULT(out, "diagonal", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 449, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diagonal", "self");
   a[1].i = offset;
   a[2].i = dim1;
@@ -1817,7 +2008,7 @@ TENSOR_API tensor_status tensor_diagonal(const tensor_t *self, int64_t offset, i
 TENSOR_API tensor_status tensor_detach(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "detach", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "detach", "self");
   tensor_status status = lt_invoke(&frame, "detach");
   if (status == TENSOR_OK) {
@@ -1829,7 +2020,7 @@ TENSOR_API tensor_status tensor_detach(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "unbind", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unbind", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "unbind");
@@ -1842,7 +2033,7 @@ TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor
 TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "split", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "split", "self");
   a[1].i = split_size;
   a[2].i = dim;
@@ -1856,7 +2047,7 @@ TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, 
 TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t *split_size, int64_t split_size_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "split.sizes", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 453, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "split.sizes", "self");
   LT_SPAN(split_size, split_size_len, "split.sizes", "split_size"); a[1].list.data = split_size, a[1].list.length = split_size_len;
   a[2].i = dim;
@@ -1870,7 +2061,7 @@ TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "split_with_sizes", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 454, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "split_with_sizes", "self");
   LT_SPAN(split_sizes, split_sizes_len, "split_with_sizes", "split_sizes"); a[1].list.data = split_sizes, a[1].list.length = split_sizes_len;
   a[2].i = dim;
@@ -1884,7 +2075,7 @@ TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int
 TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "chunk", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "chunk", "self");
   a[1].i = chunks;
   a[2].i = dim;
@@ -1898,7 +2089,7 @@ TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int6
 TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "tensor_split", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split", "self");
   a[1].i = sections;
   a[2].i = dim;
@@ -1912,7 +2103,7 @@ TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t secti
 TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "tensor_split.indices", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split.indices", "self");
   LT_SPAN(indices, indices_len, "tensor_split.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
   a[2].i = dim;
@@ -1926,7 +2117,7 @@ TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const
 TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const tensor_t *tensor_indices_or_sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "tensor_split.tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split.tensor", "self");
   LT_REQUIRED(a[1], tensor_indices_or_sections, LT_TENSOR, "tensor_split.tensor", "tensor_indices_or_sections");
   a[2].i = dim;
@@ -1940,7 +2131,7 @@ TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const 
 TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "hsplit", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hsplit", "self");
   a[1].i = sections;
   tensor_status status = lt_invoke(&frame, "hsplit");
@@ -1953,7 +2144,7 @@ TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, t
 TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "hsplit.indices", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hsplit.indices", "self");
   LT_SPAN(indices, indices_len, "hsplit.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
   tensor_status status = lt_invoke(&frame, "hsplit.indices");
@@ -1966,7 +2157,7 @@ TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64
 TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "vsplit", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "vsplit", "self");
   a[1].i = sections;
   tensor_status status = lt_invoke(&frame, "vsplit");
@@ -1979,7 +2170,7 @@ TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, t
 TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "vsplit.indices", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "vsplit.indices", "self");
   LT_SPAN(indices, indices_len, "vsplit.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
   tensor_status status = lt_invoke(&frame, "vsplit.indices");
@@ -1992,7 +2183,7 @@ TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64
 TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "dsplit", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "dsplit", "self");
   a[1].i = sections;
   tensor_status status = lt_invoke(&frame, "dsplit");
@@ -2005,7 +2196,7 @@ TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, t
 TENSOR_API tensor_status tensor_dsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "dsplit.indices", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "dsplit.indices", "self");
   LT_SPAN(indices, indices_len, "dsplit.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
   tensor_status status = lt_invoke(&frame, "dsplit.indices");

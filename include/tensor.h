@@ -1651,6 +1651,21 @@ TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bo
 TENSOR_API tensor_status tensor_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
 TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
 
+// Integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
+TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out);
+
+// Integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`.
+TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out);
+
+// As `trapezoid`: integral of `y` along `dim`, with points `dx` apart.
+TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out);
+
+// As `trapezoid`: integral of `y` along `dim`, at the points `x`, which broadcast with `y`.
+TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out);
+
+// The `p`-norm of `self` - `other`, which broadcast.
+TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other, tensor_scalar p, tensor_t **out);
+
 // --------------------------------------------------------------------------------------------------------------- scans
 
 // Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
@@ -1674,6 +1689,17 @@ TENSOR_API tensor_status tensor_cummin_out(const tensor_t *self, int64_t dim, te
 // Logarithm of the running sum of exponentials along `dim`, without overflow.
 TENSOR_API tensor_status tensor_logcumsumexp(const tensor_t *self, int64_t dim, tensor_t **out);
 TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t dim, tensor_t *out);
+
+// The `n`-th difference of neighbours along `dim`: out[i] = self[i+1] - self[i], `n` times. `prepend` and `append` are joined to `self` before.
+// For bool, whether neighbours differ.
+TENSOR_API tensor_status tensor_diff(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t **out);
+TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t *out);
+
+// Running integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
+TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out);
+
+// Running integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`.
+TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out);
 
 // ------------------------------------------------------------------------------------------------------------ indexing
 
@@ -2005,6 +2031,20 @@ TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor
 // Multiplies and sums over pairs of dimensions of `self` and `other`, whose sizes match or are 1.
 TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t **out);
 TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t *out);
+
+// Covariance matrix of variables in rows and observations in columns (at most two dimensions). `fweights`, integers, count how often each
+// observation occurs; `aweights`, floats, say how much it weighs. Sums are divided by the weight of the observations less `correction`.
+TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, const tensor_t *fweights, const tensor_t *aweights, tensor_t **out);
+
+// Matrix of correlation coefficients of variables in rows and observations in columns, within [-1, 1].
+TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out);
+
+// Cross product of vectors of three elements along `dim`, the first dimension of size 3 unless given; the others broadcast.
+TENSOR_API tensor_status tensor_cross(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t **out);
+TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t *out);
+
+// Sum of a matrix's diagonal; int64 for integers.
+TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out);
 
 // --------------------------------------------------------------------------------------------------- special functions
 

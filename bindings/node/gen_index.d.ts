@@ -1987,6 +1987,38 @@ export class Tensor extends Handle {
    */
   rad2deg_(): this;
   /**
+   * The `n`-th difference of neighbours along `dim`: out[i] = self[i+1] - self[i], `n` times. `prepend` and `append` are joined to `self` before.
+   * For bool, whether neighbours differ.
+   */
+  diff(options?: { n?: Int; dim?: Int; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Tensor;
+  diff(n: Int, options?: { dim?: Int; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Tensor;
+  diff(n: Int, dim: Int, options?: { prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Tensor;
+  diff(n: Int, dim: Int, prepend: Tensor | null, options?: { append?: Tensor | null; out?: Tensor | null }): Tensor;
+  diff(n: Int, dim: Int, prepend: Tensor | null, append: Tensor | null, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Covariance matrix of variables in rows and observations in columns (at most two dimensions). `fweights`, integers, count how often each
+   * observation occurs; `aweights`, floats, say how much it weighs. Sums are divided by the weight of the observations less `correction`.
+   */
+  cov(options?: { correction?: Int; fweights?: Tensor | null; aweights?: Tensor | null }): Tensor;
+  /**
+   * Matrix of correlation coefficients of variables in rows and observations in columns, within [-1, 1].
+   */
+  corrcoef(): Tensor;
+  /**
+   * Cross product of vectors of three elements along `dim`, the first dimension of size 3 unless given; the others broadcast.
+   */
+  cross(other: Tensor, options?: { dim?: Int | null; out?: Tensor | null }): Tensor;
+  cross(other: Tensor, dim: Int | null, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Sum of a matrix's diagonal; int64 for integers.
+   */
+  trace(): Tensor;
+  /**
+   * The `p`-norm of `self` - `other`, which broadcast.
+   */
+  dist(other: Tensor, options?: { p?: Scalar }): Tensor;
+  dist(other: Tensor, p: Scalar): Tensor;
+  /**
    * True when the tensor's bytes belong to another owner who forbids writing them.
    */
   isReadOnly(): boolean;
@@ -4931,6 +4963,102 @@ export function deg2radAsync(input: Tensor, options?: { out?: Tensor | null }): 
 export function rad2deg(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** rad2deg, off the event loop. */
 export function rad2degAsync(input: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * The `n`-th difference of neighbours along `dim`: out[i] = self[i+1] - self[i], `n` times. `prepend` and `append` are joined to `self` before.
+ * For bool, whether neighbours differ.
+ */
+export function diff(input: Tensor, options?: { n?: Int; dim?: Int; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Tensor;
+export function diff(input: Tensor, n: Int, options?: { dim?: Int; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Tensor;
+export function diff(input: Tensor, n: Int, dim: Int, options?: { prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Tensor;
+export function diff(input: Tensor, n: Int, dim: Int, prepend: Tensor | null, options?: { append?: Tensor | null; out?: Tensor | null }): Tensor;
+export function diff(input: Tensor, n: Int, dim: Int, prepend: Tensor | null, append: Tensor | null, options?: { out?: Tensor | null }): Tensor;
+/** diff, off the event loop. */
+export function diffAsync(input: Tensor, options?: { n?: Int; dim?: Int; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
+export function diffAsync(input: Tensor, n: Int, options?: { dim?: Int; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
+export function diffAsync(input: Tensor, n: Int, dim: Int, options?: { prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
+export function diffAsync(input: Tensor, n: Int, dim: Int, prepend: Tensor | null, options?: { append?: Tensor | null; out?: Tensor | null }): Promise<Tensor>;
+export function diffAsync(input: Tensor, n: Int, dim: Int, prepend: Tensor | null, append: Tensor | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
+ */
+export function trapezoid(y: Tensor, options?: { dx?: Scalar; dim?: Int }): Tensor;
+/**
+ * Integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`.
+ */
+export function trapezoid(y: Tensor, options: { x: Tensor; dim?: Int }): Tensor;
+export function trapezoid(y: Tensor, x: Tensor, options?: { dim?: Int }): Tensor;
+/** trapezoid, off the event loop. */
+export function trapezoidAsync(y: Tensor, options?: { dx?: Scalar; dim?: Int }): Promise<Tensor>;
+/** trapezoid, off the event loop. */
+export function trapezoidAsync(y: Tensor, options: { x: Tensor; dim?: Int }): Promise<Tensor>;
+export function trapezoidAsync(y: Tensor, x: Tensor, options?: { dim?: Int }): Promise<Tensor>;
+/**
+ * As `trapezoid`: integral of `y` along `dim`, with points `dx` apart.
+ */
+export function trapz(y: Tensor, options?: { dx?: Scalar; dim?: Int }): Tensor;
+/**
+ * As `trapezoid`: integral of `y` along `dim`, at the points `x`, which broadcast with `y`.
+ */
+export function trapz(y: Tensor, options: { x: Tensor; dim?: Int }): Tensor;
+export function trapz(y: Tensor, x: Tensor, options?: { dim?: Int }): Tensor;
+/** trapz, off the event loop. */
+export function trapzAsync(y: Tensor, options?: { dx?: Scalar; dim?: Int }): Promise<Tensor>;
+/** trapz, off the event loop. */
+export function trapzAsync(y: Tensor, options: { x: Tensor; dim?: Int }): Promise<Tensor>;
+export function trapzAsync(y: Tensor, x: Tensor, options?: { dim?: Int }): Promise<Tensor>;
+/**
+ * Running integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
+ */
+export function cumulativeTrapezoid(y: Tensor, options?: { dx?: Scalar; dim?: Int }): Tensor;
+/**
+ * Running integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`.
+ */
+export function cumulativeTrapezoid(y: Tensor, options: { x: Tensor; dim?: Int }): Tensor;
+export function cumulativeTrapezoid(y: Tensor, x: Tensor, options?: { dim?: Int }): Tensor;
+/** cumulativeTrapezoid, off the event loop. */
+export function cumulativeTrapezoidAsync(y: Tensor, options?: { dx?: Scalar; dim?: Int }): Promise<Tensor>;
+/** cumulativeTrapezoid, off the event loop. */
+export function cumulativeTrapezoidAsync(y: Tensor, options: { x: Tensor; dim?: Int }): Promise<Tensor>;
+export function cumulativeTrapezoidAsync(y: Tensor, x: Tensor, options?: { dim?: Int }): Promise<Tensor>;
+/**
+ * Covariance matrix of variables in rows and observations in columns (at most two dimensions). `fweights`, integers, count how often each
+ * observation occurs; `aweights`, floats, say how much it weighs. Sums are divided by the weight of the observations less `correction`.
+ */
+export function cov(input: Tensor, options?: { correction?: Int; fweights?: Tensor | null; aweights?: Tensor | null }): Tensor;
+/** cov, off the event loop. */
+export function covAsync(input: Tensor, options?: { correction?: Int; fweights?: Tensor | null; aweights?: Tensor | null }): Promise<Tensor>;
+/**
+ * Matrix of correlation coefficients of variables in rows and observations in columns, within [-1, 1].
+ */
+export function corrcoef(input: Tensor): Tensor;
+/** corrcoef, off the event loop. */
+export function corrcoefAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Cross product of vectors of three elements along `dim`, the first dimension of size 3 unless given; the others broadcast.
+ */
+export function cross(input: Tensor, options: { other: Tensor; dim?: Int | null; out?: Tensor | null }): Tensor;
+export function cross(input: Tensor, other: Tensor, options?: { dim?: Int | null; out?: Tensor | null }): Tensor;
+export function cross(input: Tensor, other: Tensor, dim: Int | null, options?: { out?: Tensor | null }): Tensor;
+/** cross, off the event loop. */
+export function crossAsync(input: Tensor, options: { other: Tensor; dim?: Int | null; out?: Tensor | null }): Promise<Tensor>;
+export function crossAsync(input: Tensor, other: Tensor, options?: { dim?: Int | null; out?: Tensor | null }): Promise<Tensor>;
+export function crossAsync(input: Tensor, other: Tensor, dim: Int | null, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Sum of a matrix's diagonal; int64 for integers.
+ */
+export function trace(input: Tensor): Tensor;
+/** trace, off the event loop. */
+export function traceAsync(input: Tensor): Promise<Tensor>;
+/**
+ * The `p`-norm of `self` - `other`, which broadcast.
+ */
+export function dist(input: Tensor, options: { other: Tensor; p?: Scalar }): Tensor;
+export function dist(input: Tensor, other: Tensor, options?: { p?: Scalar }): Tensor;
+export function dist(input: Tensor, other: Tensor, p: Scalar): Tensor;
+/** dist, off the event loop. */
+export function distAsync(input: Tensor, options: { other: Tensor; p?: Scalar }): Promise<Tensor>;
+export function distAsync(input: Tensor, other: Tensor, options?: { p?: Scalar }): Promise<Tensor>;
+export function distAsync(input: Tensor, other: Tensor, p: Scalar): Promise<Tensor>;
 /**
  * True when the tensor's bytes belong to another owner who forbids writing them.
  */

@@ -157,13 +157,19 @@ const lt_constantPadNdAsync = lt.constantPadNdAsync;
 const lt_contiguousFormat = lt.contiguousFormat;
 const lt_copysign = lt.copysign;
 const lt_copysignAsync = lt.copysignAsync;
+const lt_corrcoef = lt.corrcoef;
+const lt_corrcoefAsync = lt.corrcoefAsync;
 const lt_cos = lt.cos;
 const lt_cosAsync = lt.cosAsync;
 const lt_cosh = lt.cosh;
 const lt_coshAsync = lt.coshAsync;
 const lt_countNonzero = lt.countNonzero;
 const lt_countNonzeroAsync = lt.countNonzeroAsync;
+const lt_cov = lt.cov;
+const lt_covAsync = lt.covAsync;
 const lt_cpuTier = lt.cpuTier;
+const lt_cross = lt.cross;
+const lt_crossAsync = lt.crossAsync;
 const lt_cummax = lt.cummax;
 const lt_cummaxAsync = lt.cummaxAsync;
 const lt_cummin = lt.cummin;
@@ -172,6 +178,8 @@ const lt_cumprod = lt.cumprod;
 const lt_cumprodAsync = lt.cumprodAsync;
 const lt_cumsum = lt.cumsum;
 const lt_cumsumAsync = lt.cumsumAsync;
+const lt_cumulativeTrapezoid = lt.cumulativeTrapezoid;
+const lt_cumulativeTrapezoidAsync = lt.cumulativeTrapezoidAsync;
 const lt_defaultGenerator = lt.defaultGenerator;
 const lt_deg2rad = lt.deg2rad;
 const lt_deg2radAsync = lt.deg2radAsync;
@@ -187,8 +195,12 @@ const lt_diagonal = lt.diagonal;
 const lt_diagonalAsync = lt.diagonalAsync;
 const lt_diagonalScatter = lt.diagonalScatter;
 const lt_diagonalScatterAsync = lt.diagonalScatterAsync;
+const lt_diff = lt.diff;
+const lt_diffAsync = lt.diffAsync;
 const lt_digamma = lt.digamma;
 const lt_digammaAsync = lt.digammaAsync;
+const lt_dist = lt.dist;
+const lt_distAsync = lt.distAsync;
 const lt_div = lt.div;
 const lt_divAsync = lt.divAsync;
 const lt_divide = lt.divide;
@@ -622,8 +634,14 @@ const lt_tileAsync = lt.tileAsync;
 const lt_toString = lt.toString;
 const lt_topk = lt.topk;
 const lt_topkAsync = lt.topkAsync;
+const lt_trace = lt.trace;
+const lt_traceAsync = lt.traceAsync;
 const lt_transpose = lt.transpose;
 const lt_transposeAsync = lt.transposeAsync;
+const lt_trapezoid = lt.trapezoid;
+const lt_trapezoidAsync = lt.trapezoidAsync;
+const lt_trapz = lt.trapz;
+const lt_trapzAsync = lt.trapzAsync;
 const lt_tril = lt.tril;
 const lt_trilAsync = lt.trilAsync;
 const lt_trilIndices = lt.trilIndices;
@@ -827,13 +845,19 @@ export {
   lt_contiguousFormat as contiguousFormat,
   lt_copysign as copysign,
   lt_copysignAsync as copysignAsync,
+  lt_corrcoef as corrcoef,
+  lt_corrcoefAsync as corrcoefAsync,
   lt_cos as cos,
   lt_cosAsync as cosAsync,
   lt_cosh as cosh,
   lt_coshAsync as coshAsync,
   lt_countNonzero as countNonzero,
   lt_countNonzeroAsync as countNonzeroAsync,
+  lt_cov as cov,
+  lt_covAsync as covAsync,
   lt_cpuTier as cpuTier,
+  lt_cross as cross,
+  lt_crossAsync as crossAsync,
   lt_cummax as cummax,
   lt_cummaxAsync as cummaxAsync,
   lt_cummin as cummin,
@@ -842,6 +866,8 @@ export {
   lt_cumprodAsync as cumprodAsync,
   lt_cumsum as cumsum,
   lt_cumsumAsync as cumsumAsync,
+  lt_cumulativeTrapezoid as cumulativeTrapezoid,
+  lt_cumulativeTrapezoidAsync as cumulativeTrapezoidAsync,
   lt_defaultGenerator as defaultGenerator,
   lt_deg2rad as deg2rad,
   lt_deg2radAsync as deg2radAsync,
@@ -857,8 +883,12 @@ export {
   lt_diagonalAsync as diagonalAsync,
   lt_diagonalScatter as diagonalScatter,
   lt_diagonalScatterAsync as diagonalScatterAsync,
+  lt_diff as diff,
+  lt_diffAsync as diffAsync,
   lt_digamma as digamma,
   lt_digammaAsync as digammaAsync,
+  lt_dist as dist,
+  lt_distAsync as distAsync,
   lt_div as div,
   lt_divAsync as divAsync,
   lt_divide as divide,
@@ -1292,8 +1322,14 @@ export {
   lt_toString as toString,
   lt_topk as topk,
   lt_topkAsync as topkAsync,
+  lt_trace as trace,
+  lt_traceAsync as traceAsync,
   lt_transpose as transpose,
   lt_transposeAsync as transposeAsync,
+  lt_trapezoid as trapezoid,
+  lt_trapezoidAsync as trapezoidAsync,
+  lt_trapz as trapz,
+  lt_trapzAsync as trapzAsync,
   lt_tril as tril,
   lt_trilAsync as trilAsync,
   lt_trilIndices as trilIndices,

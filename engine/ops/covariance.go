@@ -58,9 +58,6 @@ func Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tenso
 	if s.err == nil && !norm.IsMeta() && norm.Item().Float() <= 0 {
 		norm = s.float(0)
 	}
-	if s.err == nil && mean.DType() != d {
-		mean = s.cast(mean, d)
-	}
 	centred := s.sub(x, mean)
 	weighted := centred
 	if w != nil {

@@ -143,8 +143,6 @@ func trapezoid(op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumul
 	switch {
 	case s.err != nil:
 		return nil, s.err
-	case cumulative && steps != nil:
-		pairs = s.mul(s.div(steps, s.float(2)), pairs)
 	case steps != nil:
 		pairs = s.mul(steps, pairs)
 	}
@@ -153,10 +151,13 @@ func trapezoid(op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumul
 	}
 	if cumulative {
 		total := s.keep(Cumsum(nil, pairs, int64(at), dtype.None))
-		if steps == nil {
-			total = s.mul(total, s.number(half))
+		if s.err != nil {
+			return nil, s.err
 		}
-		return s.result(nil, total)
+		if steps != nil {
+			return s.result(nil, s.div(total, s.float(2)))
+		}
+		return s.result(nil, s.mul(total, s.number(half)))
 	}
 	total := s.sum(pairs, int64(at))
 	if steps != nil {

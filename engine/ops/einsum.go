@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -203,7 +204,7 @@ func Einsum(text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
 		}
 		var next *tensor.Tensor
 		if i == 0 {
-			next, err = sumOut(result, sum)
+			next, err = sumOut(result, sum, dtype.None)
 		} else {
 			next, err = contract(result, arranged[i], sum)
 		}
@@ -234,18 +235,18 @@ func (l *layout) checkSizes(arranged []*tensor.Tensor) error {
 	return nil
 }
 
-// sumOut adds up the positions in sum, which keep size 1.
-func sumOut(t *tensor.Tensor, sum []bool) (*tensor.Tensor, error) {
+// sumOut adds up the positions in sum, which keep size 1, in dtype d or in the dtype that sums have.
+func sumOut(t *tensor.Tensor, sum []bool, d dtype.DType) (*tensor.Tensor, error) {
 	var dims []int64
 	for p, s := range sum {
-		if s && t.Sizes()[p] != 1 {
+		if s && (t.Sizes()[p] != 1 || d == dtype.None) {
 			dims = append(dims, int64(p))
 		}
 	}
 	if len(dims) == 0 {
 		return t.Alias(), nil
 	}
-	return Sum(nil, t, dims, true, t.DType())
+	return Sum(nil, t, dims, true, d)
 }
 
 // contract multiplies a and b, broadcast, and sums over the positions in sum: as one batched matrix product whose batch are
@@ -258,12 +259,12 @@ func contract(a, b *tensor.Tensor, sum []bool) (*tensor.Tensor, error) {
 		aloneA[p] = s && b.Sizes()[p] == 1
 		aloneB[p] = s && a.Sizes()[p] == 1
 	}
-	a, err := sumOut(a, aloneA)
+	a, err := sumOut(a, aloneA, a.DType())
 	if err != nil {
 		return nil, err
 	}
 	defer a.Release()
-	if b, err = sumOut(b, aloneB); err != nil {
+	if b, err = sumOut(b, aloneB, b.DType()); err != nil {
 		return nil, err
 	}
 	defer b.Release()

@@ -53,7 +53,7 @@ func productOutput(op string, out *tensor.Tensor, sizes []int64, d dtype.DType, 
 // result's.
 func matrixProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64, alpha, beta dtype.Scalar) (*tensor.Tensor, error) {
 	d := a.DType()
-	if err := checkProduct(op, self, a, b, sizes, alpha, beta); err != nil {
+	if err := checkProduct(op, self, a, b, sizes); err != nil {
 		return nil, err
 	}
 	to, direct, err := productOutput(op, out, sizes, d, a, b)
@@ -84,7 +84,7 @@ func matrixProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64, alp
 }
 
 // checkProduct refuses operands of different dtypes, bool, and a self that does not broadcast to sizes.
-func checkProduct(op string, self, a, b *tensor.Tensor, sizes []int64, alpha, beta dtype.Scalar) error {
+func checkProduct(op string, self, a, b *tensor.Tensor, sizes []int64) error {
 	d := a.DType()
 	for _, t := range []*tensor.Tensor{self, b} {
 		if t != nil && t.DType() != d {
@@ -94,8 +94,8 @@ func checkProduct(op string, self, a, b *tensor.Tensor, sizes []int64, alpha, be
 	if d == dtype.Bool {
 		return status.NotImplementedf("%s: not implemented for dtype bool; convert to an integer dtype first", op)
 	}
-	if err := checkScale(op, d, alpha, beta); err != nil || self == nil {
-		return err
+	if self == nil {
+		return nil
 	}
 	if shaped, err := shape.Broadcast(op, self.Sizes(), sizes); err != nil || !slices.Equal(shaped, sizes) {
 		return status.Runtimef("%s: the size of self %v must be broadcastable to the product's %v", op, self.Sizes(), sizes)
@@ -204,6 +204,9 @@ func Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) 
 	}
 	s := batch1.Sizes()
 	rows, inner, cols := s[1], s[0]*s[2], batch2.Sizes()[2]
+	if batch1.DType().IsReducedFloat() && s[0] > 0 {
+		return addbmmEach(out, self, batch1, batch2, beta, alpha)
+	}
 	flipped, err := permuted("addbmm", batch1, 1, 0, 2)
 	if err != nil {
 		return nil, err
@@ -220,6 +223,25 @@ func Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) 
 	}
 	defer b.Release()
 	return inPlaceShape("addbmm", out, self, a, b, []int64{rows, cols}, beta, alpha)
+}
+
+// addbmmEach adds one product after the other, rounding to 16 bits in between as PyTorch does.
+func addbmmEach(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	s := &scope{op: "addbmm"}
+	defer s.close()
+	sum := self
+	for i := range batch1.Sizes()[0] {
+		a, b := s.at(batch1, 0, i), s.at(batch2, 0, i)
+		if s.err != nil {
+			return nil, s.err
+		}
+		sum = s.keep(Addmm(nil, sum, a, b, beta, alpha))
+		beta = unscale
+		if s.err != nil {
+			return nil, s.err
+		}
+	}
+	return s.result(out, sum)
 }
 
 // reshaped views or, where the strides forbid that, copies t with new sizes.
@@ -268,7 +290,7 @@ func matrixVector(op string, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 	if self != nil && !(self.Numel() == 1 && self.Dim() < 2 || slices.Equal(self.Sizes(), []int64{n})) {
 		return nil, status.Runtimef("%s: size mismatch, got input %v, mat (%dx%d), vec (%d)", op, self.Sizes(), n, k, vec.Numel())
 	}
-	if err := checkProduct(op, nil, mat, vec, nil, alpha, beta); err != nil {
+	if err := checkProduct(op, nil, mat, vec, nil); err != nil {
 		return nil, err
 	}
 	if self != nil && self.DType() != mat.DType() {

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"math"
 	"slices"
 	"unsafe"
 
@@ -297,22 +298,44 @@ func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Ten
 	return to, nil
 }
 
-// logsumexpComplex sums complex exponentials as they are.
+// logsumexpComplex takes out the largest real part before exponentiating.
 func logsumexpComplex(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
-	const op = "logsumexp"
-	e, err := Exp(nil, self)
+	s := &scope{op: "logsumexp"}
+	defer s.close()
+	re := s.keep(Real(self))
+	if s.err != nil {
+		return nil, s.err
+	}
+	top := s.keep(Amax(nil, re, dim, true))
+	if s.err != nil {
+		return nil, s.err
+	}
+	if !top.IsMeta() {
+		for i := range top.Numel() {
+			if p := elementAt(top, i); math.IsInf(tensor.Get(p, top.DType()).F, 0) {
+				tensor.Put(p, top.DType(), dtype.IntScalar(0))
+			}
+		}
+	}
+	shifted := s.sub(self, top)
+	if s.err != nil {
+		return nil, s.err
+	}
+	powers := s.keep(Exp(nil, shifted))
+	if s.err != nil {
+		return nil, s.err
+	}
+	total := s.keep(Sum(nil, powers, dim, true, dtype.None))
+	if s.err != nil {
+		return nil, s.err
+	}
+	result := s.add(s.keep(Log(nil, total)), top)
+	if s.err != nil {
+		return nil, s.err
+	}
+	mask, err := shape.WrapDims("logsumexp", dim, self.Dim(), true)
 	if err != nil {
 		return nil, err
 	}
-	defer e.Release()
-	s, err := Sum(nil, e, dim, keepdim, e.DType())
-	if err != nil {
-		return nil, err
-	}
-	defer s.Release()
-	l, err := Log(nil, s)
-	if err != nil {
-		return nil, err
-	}
-	return finishProduct(op, out, l)
+	return s.result(out, s.reshape(result, reducedSizes(self.Sizes(), mask, keepdim)...))
 }

@@ -57,11 +57,11 @@ func TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64)
 		}
 	}
 	// A size of 1 is broadcast: the other side is summed first.
-	if a, err = sumOut(a, aloneA); err != nil {
+	if a, err = sumOut(a, aloneA, a.DType()); err != nil {
 		return nil, err
 	}
 	defer a.Release()
-	if b, err = sumOut(b, aloneB); err != nil {
+	if b, err = sumOut(b, aloneB, b.DType()); err != nil {
 		return nil, err
 	}
 	defer b.Release()

@@ -5293,6 +5293,154 @@ static const lt_operator overloads_special_zeta[] = {
     {"special.zeta", arguments_special_zeta, results_special_zeta, 2, 2, 1, 1, {{call_special_zeta, call_special_zeta_scalar}, {NULL, NULL}, {call_special_zeta_out, call_special_zeta_scalar_out}}},
 };
 
+static tensor_status call_diff(const lt_value *a, lt_value *r) { return tensor_diff(a[0].tensor, a[1].i, a[2].i, a[3].tensor, a[4].tensor, &r[0].tensor); }
+static tensor_status call_diff_out(const lt_value *a, lt_value *r) { return tensor_diff_out(a[0].tensor, a[1].i, a[2].i, a[3].tensor, a[4].tensor, r[0].tensor); }
+static const lt_argument arguments_diff[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"n", LT_INT, LT_HAS_DEFAULT, {.i = 1}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"prepend", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"append", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_diff[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_diff[] = {
+    {"diff", arguments_diff, results_diff, 5, 5, 1, -1, {{call_diff, NULL}, {NULL, NULL}, {call_diff_out, NULL}}},
+};
+
+static tensor_status call_trapezoid(const lt_value *a, lt_value *r) { return tensor_trapezoid(a[0].tensor, a[1].scalar, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_trapezoid[] = {
+    {"y", LT_TENSOR, 0, {0}},
+    {"dx", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_trapezoid[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_trapezoid_x(const lt_value *a, lt_value *r) { return tensor_trapezoid_x(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_trapezoid_x[] = {
+    {"y", LT_TENSOR, 0, {0}},
+    {"x", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_trapezoid_x[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_trapezoid[] = {
+    {"trapezoid", arguments_trapezoid, results_trapezoid, 3, 1, 1, -1, {{call_trapezoid, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"trapezoid", arguments_trapezoid_x, results_trapezoid_x, 3, 2, 1, -1, {{call_trapezoid_x, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_trapz(const lt_value *a, lt_value *r) { return tensor_trapz(a[0].tensor, a[1].scalar, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_trapz[] = {
+    {"y", LT_TENSOR, 0, {0}},
+    {"dx", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_trapz[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_trapz_x(const lt_value *a, lt_value *r) { return tensor_trapz_x(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_trapz_x[] = {
+    {"y", LT_TENSOR, 0, {0}},
+    {"x", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_trapz_x[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_trapz[] = {
+    {"trapz", arguments_trapz, results_trapz, 3, 1, 1, -1, {{call_trapz, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"trapz", arguments_trapz_x, results_trapz_x, 3, 2, 1, -1, {{call_trapz_x, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_cumulative_trapezoid(const lt_value *a, lt_value *r) { return tensor_cumulative_trapezoid(a[0].tensor, a[1].scalar, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_cumulative_trapezoid[] = {
+    {"y", LT_TENSOR, 0, {0}},
+    {"dx", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_cumulative_trapezoid[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_cumulative_trapezoid_x(const lt_value *a, lt_value *r) { return tensor_cumulative_trapezoid_x(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_cumulative_trapezoid_x[] = {
+    {"y", LT_TENSOR, 0, {0}},
+    {"x", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_cumulative_trapezoid_x[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cumulative_trapezoid[] = {
+    {"cumulativeTrapezoid", arguments_cumulative_trapezoid, results_cumulative_trapezoid, 3, 1, 1, -1, {{call_cumulative_trapezoid, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"cumulativeTrapezoid", arguments_cumulative_trapezoid_x, results_cumulative_trapezoid_x, 3, 2, 1, -1, {{call_cumulative_trapezoid_x, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_cov(const lt_value *a, lt_value *r) { return tensor_cov(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, &r[0].tensor); }
+static const lt_argument arguments_cov[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"correction", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"fweights", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"aweights", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_cov[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cov[] = {
+    {"cov", arguments_cov, results_cov, 4, 1, 1, -1, {{call_cov, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_corrcoef(const lt_value *a, lt_value *r) { return tensor_corrcoef(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_corrcoef[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_corrcoef[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_corrcoef[] = {
+    {"corrcoef", arguments_corrcoef, results_corrcoef, 1, 1, 1, -1, {{call_corrcoef, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_cross(const lt_value *a, lt_value *r) { return tensor_cross(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
+static tensor_status call_cross_out(const lt_value *a, lt_value *r) { return tensor_cross_out(a[0].tensor, a[1].tensor, a[2].i, r[0].tensor); }
+static const lt_argument arguments_cross[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_cross[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cross[] = {
+    {"cross", arguments_cross, results_cross, 3, 3, 1, -1, {{call_cross, NULL}, {NULL, NULL}, {call_cross_out, NULL}}},
+};
+
+static tensor_status call_trace(const lt_value *a, lt_value *r) { return tensor_trace(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_trace[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_trace[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_trace[] = {
+    {"trace", arguments_trace, results_trace, 1, 1, 1, -1, {{call_trace, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_dist(const lt_value *a, lt_value *r) { return tensor_dist(a[0].tensor, a[1].tensor, a[2].scalar, &r[0].tensor); }
+static const lt_argument arguments_dist[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+    {"p", LT_SCALAR, LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {2}}}},
+};
+static const lt_argument results_dist[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_dist[] = {
+    {"dist", arguments_dist, results_dist, 3, 3, 1, -1, {{call_dist, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_is_read_only(const lt_value *a, lt_value *r) { return tensor_is_read_only(a[0].tensor, &r[0].b); }
 static const lt_argument arguments_is_read_only[] = {
     {"input", LT_TENSOR, 0, {0}},
@@ -6375,6 +6523,15 @@ const lt_entry lt_entries[] = {
     {"special.xlogy", overloads_special_xlogy, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.xlog1py", overloads_special_xlog1py, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.zeta", overloads_special_zeta, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"diff", overloads_diff, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"trapezoid", overloads_trapezoid, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"trapz", overloads_trapz, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"cumulativeTrapezoid", overloads_cumulative_trapezoid, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"cov", overloads_cov, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"corrcoef", overloads_corrcoef, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"cross", overloads_cross, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"trace", overloads_trace, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"dist", overloads_dist, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"isReadOnly", overloads_is_read_only, 1, LT_AS_FUNCTION | LT_AS_METHOD},
     {"untypedStorage", overloads_untyped_storage, 1, LT_AS_METHOD},
     {"storageNew", overloads_storage_new, 1, LT_AS_FUNCTION},

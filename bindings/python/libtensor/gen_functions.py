@@ -868,6 +868,20 @@ c_deg2rad_ = _bind("tensor_deg2rad_", P)
 c_rad2deg = _bind("tensor_rad2deg", P, P)
 c_rad2deg_out = _bind("tensor_rad2deg_out", P, P)
 c_rad2deg_ = _bind("tensor_rad2deg_", P)
+c_diff = _bind("tensor_diff", P, Q, Q, P, P, P)
+c_diff_out = _bind("tensor_diff_out", P, Q, Q, P, P, P)
+c_trapezoid = _bind("tensor_trapezoid", P, _Scalar, Q, P)
+c_trapezoid_x = _bind("tensor_trapezoid_x", P, P, Q, P)
+c_trapz = _bind("tensor_trapz", P, _Scalar, Q, P)
+c_trapz_x = _bind("tensor_trapz_x", P, P, Q, P)
+c_cumulative_trapezoid = _bind("tensor_cumulative_trapezoid", P, _Scalar, Q, P)
+c_cumulative_trapezoid_x = _bind("tensor_cumulative_trapezoid_x", P, P, Q, P)
+c_cov = _bind("tensor_cov", P, Q, P, P, P)
+c_corrcoef = _bind("tensor_corrcoef", P, P)
+c_cross = _bind("tensor_cross", P, P, Q, P)
+c_cross_out = _bind("tensor_cross_out", P, P, Q, P)
+c_trace = _bind("tensor_trace", P, P)
+c_dist = _bind("tensor_dist", P, P, _Scalar, P)
 c_from_data = _bind("tensor_from_data", P, P, Q, E, P)
 c_from_blob = _bind("tensor_from_blob", P, Q, E, P, Q, P, Q, P, P, B, P)
 c_data_ptr = _bind("tensor_data_ptr", P, P)
@@ -13079,6 +13093,350 @@ def rad2deg_(input):
     return input
 
 
+def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None, axis=_absent):
+    """The `n`-th difference of neighbours along `dim`: out[i] = self[i+1] - self[i], `n` times. `prepend` and `append` are joined to `input` before.
+    For bool, whether neighbours differ.
+
+    >>> torch.diff(torch.tensor([1, 3, 2]))
+    tensor([ 2, -1])
+    """
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "diff", "input")
+    if n.__class__ is not _Int:
+        n = _integer(n, "diff", "n")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "diff", "dim")
+    if prepend is not None and prepend.__class__ is not _Tensor:
+        prepend = _tensor(prepend, "diff", "prepend")
+    if append is not None and append.__class__ is not _Tensor:
+        append = _tensor(append, "diff", "append")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "diff", "out")
+        status = c_diff_out(input._h, n, dim, None if prepend is None else prepend._h, None if append is None else append._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_diff(input._h, n, dim, None if prepend is None else prepend._h, None if append is None else append._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
+    """Integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
+
+    >>> torch.trapezoid(torch.tensor([1., 5., 10.]))
+    tensor(10.5000)
+    """
+    if axis is not _absent:
+        dim = axis
+    if y.__class__ is not _Tensor:
+        y = _tensor(y, "trapezoid", "y")
+    if dx.__class__ is not _Scalar:
+        dx = _scalar(dx, "trapezoid", "dx")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "trapezoid", "dim")
+    cell = _take() if _cells else _Cell()
+    status = c_trapezoid(y._h, dx, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _trapezoid_x(y, x, *, dim=-1, axis=_absent):
+    """Integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`."""
+    if axis is not _absent:
+        dim = axis
+    if y.__class__ is not _Tensor:
+        y = _tensor(y, "trapezoid", "y")
+    if x.__class__ is not _Tensor:
+        x = _tensor(x, "trapezoid", "x")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "trapezoid", "dim")
+    cell = _take() if _cells else _Cell()
+    status = c_trapezoid_x(y._h, x._h, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def trapezoid(*args, **kwargs):
+    """trapezoid(Tensor y, *, Number dx=1, int dim=-1)
+    Integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
+
+    trapezoid(Tensor y, Tensor x, *, int dim=-1)
+    Integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`.
+
+    >>> torch.trapezoid(torch.tensor([1., 5., 10.]))
+    tensor(10.5000)
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"y", "dx", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
+        return _trapezoid_default(*args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"y", "x", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
+        return _trapezoid_x(*args, **kwargs)
+    raise _no_overload("trapezoid", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
+
+
+def _trapz_default(y, *, dx=_ONE, dim=-1, axis=_absent):
+    """As `trapezoid`: integral of `y` along `dim`, with points `dx` apart.
+
+    >>> torch.trapz(torch.tensor([1., 5., 10.]))
+    tensor(10.5000)
+    """
+    if axis is not _absent:
+        dim = axis
+    if y.__class__ is not _Tensor:
+        y = _tensor(y, "trapz", "y")
+    if dx.__class__ is not _Scalar:
+        dx = _scalar(dx, "trapz", "dx")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "trapz", "dim")
+    cell = _take() if _cells else _Cell()
+    status = c_trapz(y._h, dx, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _trapz_x(y, x, *, dim=-1, axis=_absent):
+    """As `trapezoid`: integral of `y` along `dim`, at the points `x`, which broadcast with `y`."""
+    if axis is not _absent:
+        dim = axis
+    if y.__class__ is not _Tensor:
+        y = _tensor(y, "trapz", "y")
+    if x.__class__ is not _Tensor:
+        x = _tensor(x, "trapz", "x")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "trapz", "dim")
+    cell = _take() if _cells else _Cell()
+    status = c_trapz_x(y._h, x._h, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def trapz(*args, **kwargs):
+    """trapz(Tensor y, *, Number dx=1, int dim=-1)
+    As `trapezoid`: integral of `y` along `dim`, with points `dx` apart.
+
+    trapz(Tensor y, Tensor x, *, int dim=-1)
+    As `trapezoid`: integral of `y` along `dim`, at the points `x`, which broadcast with `y`.
+
+    >>> torch.trapz(torch.tensor([1., 5., 10.]))
+    tensor(10.5000)
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"y", "dx", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
+        return _trapz_default(*args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"y", "x", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
+        return _trapz_x(*args, **kwargs)
+    raise _no_overload("trapz", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
+
+
+def _cumulative_trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
+    """Running integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
+
+    >>> torch.cumulative_trapezoid(torch.tensor([1., 5., 10.]))
+    tensor([ 3.0000, 10.5000])
+    """
+    if axis is not _absent:
+        dim = axis
+    if y.__class__ is not _Tensor:
+        y = _tensor(y, "cumulative_trapezoid", "y")
+    if dx.__class__ is not _Scalar:
+        dx = _scalar(dx, "cumulative_trapezoid", "dx")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cumulative_trapezoid", "dim")
+    cell = _take() if _cells else _Cell()
+    status = c_cumulative_trapezoid(y._h, dx, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _cumulative_trapezoid_x(y, x, *, dim=-1, axis=_absent):
+    """Running integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`."""
+    if axis is not _absent:
+        dim = axis
+    if y.__class__ is not _Tensor:
+        y = _tensor(y, "cumulative_trapezoid", "y")
+    if x.__class__ is not _Tensor:
+        x = _tensor(x, "cumulative_trapezoid", "x")
+    if dim.__class__ is not _Int:
+        dim = _integer(dim, "cumulative_trapezoid", "dim")
+    cell = _take() if _cells else _Cell()
+    status = c_cumulative_trapezoid_x(y._h, x._h, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def cumulative_trapezoid(*args, **kwargs):
+    """cumulative_trapezoid(Tensor y, *, Number dx=1, int dim=-1)
+    Running integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
+
+    cumulative_trapezoid(Tensor y, Tensor x, *, int dim=-1)
+    Running integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`.
+
+    >>> torch.cumulative_trapezoid(torch.tensor([1., 5., 10.]))
+    tensor([ 3.0000, 10.5000])
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"y", "dx", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
+        return _cumulative_trapezoid_default(*args, **kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"y", "x", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
+        return _cumulative_trapezoid_x(*args, **kwargs)
+    raise _no_overload("cumulative_trapezoid", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
+
+
+def cov(input, *, correction=1, fweights=None, aweights=None):
+    """Covariance matrix of variables in rows and observations in columns (at most two dimensions). `fweights`, integers, count how often each
+    observation occurs; `aweights`, floats, say how much it weighs. Sums are divided by the weight of the observations less `correction`.
+
+    >>> torch.cov(torch.tensor([[0., 1., 2.], [2., 1., 0.]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cov", "input")
+    if correction.__class__ is not _Int:
+        correction = _integer(correction, "cov", "correction")
+    if fweights is not None and fweights.__class__ is not _Tensor:
+        fweights = _tensor(fweights, "cov", "fweights")
+    if aweights is not None and aweights.__class__ is not _Tensor:
+        aweights = _tensor(aweights, "cov", "aweights")
+    cell = _take() if _cells else _Cell()
+    status = c_cov(input._h, correction, None if fweights is None else fweights._h, None if aweights is None else aweights._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def corrcoef(input):
+    """Matrix of correlation coefficients of variables in rows and observations in columns, within [-1, 1].
+
+    >>> torch.corrcoef(torch.tensor([[0., 1., 2.], [2., 1., 0.]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "corrcoef", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_corrcoef(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def cross(input, other, dim=None, *, out=None, axis=_absent):
+    """Cross product of vectors of three elements along `dim`, the first dimension of size 3 unless given; the others broadcast.
+
+    >>> torch.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]), 0)
+    tensor([0, 0, 1])
+    """
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "cross", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "cross", "other")
+    if dim.__class__ is not _Int:
+        dim = _optional_integer(dim, "cross", "dim")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "cross", "out")
+        status = c_cross_out(input._h, other._h, dim, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_cross(input._h, other._h, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def trace(input):
+    """Sum of a matrix's diagonal; int64 for integers.
+
+    >>> torch.trace(torch.tensor([[1, 2], [3, 4]]))
+    tensor(5)
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "trace", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_trace(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def dist(input, other, p=2):
+    """The `p`-norm of `input` - `other`, which broadcast.
+
+    >>> torch.dist(torch.tensor([1., 2.]), torch.tensor([4., 6.]))
+    tensor(5.)
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "dist", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "dist", "other")
+    if p.__class__ is not _Scalar:
+        p = _scalar(p, "dist", "p")
+    cell = _take() if _cells else _Cell()
+    status = c_dist(input._h, other._h, p, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
 def from_data(data, size, *, dtype=None):
     """Makes a tensor of shape `size` from a copy of the elements at `data`, which lie in row-major order without gaps.
     `data` may be NULL only when there are no elements. `dtype` is the default dtype unless given.
@@ -14900,5 +15258,5 @@ def __invert__(self):
 _Tensor.__invert__ = __invert__
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "where", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
-_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_get", "index_set_", "index_set_scalar_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "data_ptr", "is_read_only", "untyped_storage", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "where", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_get", "index_set_", "index_set_scalar_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "data_ptr", "is_read_only", "untyped_storage", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))

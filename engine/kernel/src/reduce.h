@@ -5,13 +5,31 @@
 #include "../reduce.h"
 #include "rows.h"
 
+#if defined(__GNUC__) && !defined(__clang__)
+// Predictive commoning would keep the lanes below in memory instead of in registers.
+#pragma GCC optimize("no-predictive-commoning")
+#endif
+
 namespace lt {
 namespace {
+
+// Folds lanes[0..2H) to lanes[0..kParts).
+template <class F, int H, int kParts = 1, class Lane>
+LT_INLINE void fold_lanes(Lane *lane) {
+  if constexpr (sizeof(Lane) < 4) {
+    for (int h = H; h >= kParts; h /= 2)
+      for (int k = 0; k < h; k++) lane[k] = F::fold(lane[k], lane[k + h]);
+  } else if constexpr (H >= kParts) {
+    for (int k = 0; k < H; k++) lane[k] = F::fold(lane[k], lane[k + H]);
+    fold_lanes<F, H / 2, kParts>(lane);
+  }
+}
 
 // What the driver needs to know of an operator for one dtype. Inputs arrive as elements of that dtype.
 struct Reducer {
   int32_t total_size;
   uint8_t result[2];  // dtypes that finish writes
+  bool ordered;       // totals depend on the elements' indices
   void (*start)(void *totals, int64_t n);
   // Adds n adjacent elements, the first of which has index base, to one total.
   void (*inner)(const void *x, int64_t n, int64_t base, void *total, const lt_reduction *r);
@@ -42,7 +60,7 @@ struct ReducerOf {
   static void finish(const void *totals, int64_t n, const lt_reduction *r, void *const *out) {
     for (int64_t i = 0; i < n; i++) Op::finish(((const Total *)totals)[i], r, out, i);
   }
-  static constexpr Reducer value = {sizeof(Total), {Op::results[0], Op::results[1]}, start, inner, outer, merge, finish};
+  static constexpr Reducer value = {sizeof(Total), {Op::results[0], Op::results[1]}, Op::ordered, start, inner, outer, merge, finish};
 };
 
 // A lane is a running value of one of several adjacent elements; lanes fill four 64-byte registers.
@@ -58,9 +76,25 @@ struct Fold {
   using Lane = typename F::Lane;
   using Total = typename F::Total;
   static constexpr uint8_t results[2] = {Traits<typename F::Result>::number, 0};
+  static constexpr bool ordered = false;
   static Total start() { return F::identity(); }
 
-  static void inner(const Element *__restrict x, int64_t n, int64_t, Total *total, const lt_reduction *r) {
+  // Takes as many of n elements as fill W lanes.
+  template <int W>
+  static inline __attribute__((always_inline)) void few(const Element *&x, int64_t &n, Total &t, const lt_reduction *r) {
+    if (n < 2 * W) return;
+    Lane lane[W];
+    for (int k = 0; k < W; k++) lane[k] = F::map(x[k], r);
+    int64_t i = W;
+    for (; i + W <= n; i += W)
+      for (int k = 0; k < W; k++) lane[k] = F::fold(lane[k], F::map(x[i + k], r));
+    fold_lanes<F, W / 2>(lane);
+    t = F::fold(t, Total(lane[0]));
+    x += i;
+    n -= i;
+  }
+
+  static void inner(const Element *x, int64_t n, int64_t, Total *total, const lt_reduction *r) {
     constexpr int L = kLanes<Lane>;
     Total t = *total;
     while (n >= 2 * L) {
@@ -70,22 +104,13 @@ struct Fold {
       for (int k = 0; k < L; k++) lane[k] = F::map(x[k], r);
       for (int64_t b = 1; b < blocks; b++)
         for (int k = 0; k < L; k++) lane[k] = F::fold(lane[k], F::map(x[b * L + k], r));
-      for (int h = L / 2; h > 0; h /= 2)
-        for (int k = 0; k < h; k++) lane[k] = F::fold(lane[k], lane[k + h]);
+      fold_lanes<F, L / 2>(lane);
       t = F::fold(t, Total(lane[0]));
       x += blocks * L;
       n -= blocks * L;
     }
-    if (n >= 8) {
-      Lane lane[4];
-      for (int k = 0; k < 4; k++) lane[k] = F::map(x[k], r);
-      int64_t i = 4;
-      for (; i + 4 <= n; i += 4)
-        for (int k = 0; k < 4; k++) lane[k] = F::fold(lane[k], F::map(x[i + k], r));
-      t = F::fold(t, Total(F::fold(F::fold(lane[0], lane[1]), F::fold(lane[2], lane[3]))));
-      x += i;
-      n -= i;
-    }
+    few<16>(x, n, t, r);
+    few<4>(x, n, t, r);
     for (int64_t i = 0; i < n; i++) t = F::fold(t, Total(F::map(x[i], r)));
     *total = t;
   }

@@ -9,7 +9,8 @@ namespace lt {
 namespace {
 
 constexpr int64_t kColumns = 512;  // outputs whose totals are kept at a time
-constexpr int64_t kGather = 1024;  // elements converted or gathered at a time
+constexpr int64_t kGather = 4096;  // elements converted or gathered at a time
+constexpr int64_t kFold = 8;       // least number of short rows that are reduced as one
 
 // Calls body(offset) for every position in dimensions from..n-1.
 template <class F>
@@ -60,20 +61,40 @@ struct Walk {
     });
   }
 
+  // Adds n rows of m adjacent elements to m totals. Rows that are short and lie back to back are reduced as fewer longer
+  // ones, whose totals are merged.
+  void together(const char *x, int64_t n, int64_t stride, int64_t m, int64_t base, char *totals) {
+    const int64_t wide = kColumns / m / kFold * kFold, k = wide ? n / wide : 0;
+    if (op->ordered || stride != m * size || k < 4) {
+      op->outer(x, n, stride, m, base, totals, r);
+      return;
+    }
+    alignas(64) char parts[kColumns * LT_TOTAL];
+    op->start(parts, m * wide);
+    op->outer(x, k, wide * m * size, m * wide, base, parts, r);
+    for (int64_t i = 0; i < wide; i++) op->merge(totals, parts + i * m * op->total_size, m);
+    op->outer(x + k * wide * m * size, n - k * wide, m * size, m, base, totals, r);
+  }
+
   // Reduces m neighbours in kept dimension 0 into as many totals.
   void rows(const char *x, int64_t m, char *totals) {
     const int64_t step = r->kept_in[0];
     odometer(r->reduced_sizes, r->reduced_in, 1, r->reduced, [&](int64_t at) {
       const int64_t n = r->reduced_sizes[0], stride = r->reduced_in[0];
       if (!convert && (step == size || m == 1)) {
-        op->outer(x + at, n, stride, m, r->base, totals, r);
+        together(x + at, n, stride, m, r->base, totals);
         return;
       }
       const int64_t fit = kGather / m;
       for (int64_t i = 0; i < n; i += fit) {
         int64_t k = n - i < fit ? n - i : fit;
-        for (int64_t j = 0; j < k; j++) cast(x + at + (i + j) * stride, step, block + j * m * size, size, m);
-        op->outer(block, k, m * size, m, r->base + i, totals, r);
+        const char *from = x + at + i * stride;
+        if (step == memory_size && stride == m * memory_size) {
+          cast(from, step, block, size, k * m);
+        } else {
+          for (int64_t j = 0; j < k; j++) cast(from + j * stride, step, block + j * m * size, size, m);
+        }
+        together(block, k, m * size, m, r->base + i, totals);
       }
     });
   }

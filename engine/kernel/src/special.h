@@ -25,7 +25,13 @@ inline double digamma(double x) {
     shift = -kPi / __builtin_tan(kPi * fraction);
     x = 1 - x;
   }
-  for (; x < 10; x += 1) shift -= 1 / x;
+  // The sum of 1 / (x + k) as one fraction.
+  double above = 0, below = 1;
+  for (; x < 10; x += 1) {
+    above = above * x + below;
+    below *= x;
+  }
+  shift -= above / below;
   const double z = 1 / (x * x);
   const double series =
       z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
@@ -77,33 +83,6 @@ inline T polygamma(int64_t n, T x) {
   if (n == 1) return trigamma(x);
   const double scale = n < 171 ? __builtin_tgamma(double(n) + 1) : __builtin_inf();
   return T((n % 2 ? scale : -scale) * hurwitz_zeta(double(n) + 1, x));
-}
-
-// erf^-1: a polynomial of M. Giles (Approximating the erfinv function, 2010) in the middle and the leading term of erfc's
-// asymptotic series in the tails, then two of Halley's steps, on erfc where x is near 1.
-inline double erf_inverse(double x) {
-  const double m = __builtin_fabs(x);
-  if (!(m < 1)) return m == 1 ? __builtin_copysign(__builtin_inf(), x) : __builtin_nan("");
-  if (m < 1e-8) return x * 0.88622692545275801365;
-  const double rest = 1 - m;
-  static constexpr double giles[] = {3.43273939e-07,  -3.5233877e-06, -4.39150654e-06, 0.00021858087,
-                                     -0.00125372503, -0.00417768164, 0.246640727,     1.50140941};
-  double w = -__builtin_log(rest * (1 + m)), y;
-  if (w < 5) {
-    w -= 2.5;
-    y = 2.81022636e-08;
-    for (double c : giles) y = y * w + c;
-    y *= m;
-  } else {
-    const double l = -__builtin_log(rest);
-    y = __builtin_sqrt(l - 0.5 * __builtin_log(kPi * l));
-  }
-  for (int step = 0; step < 2 + (m > 0.99); step++) {
-    const double error = m < 0.5 ? __builtin_erf(y) - m : rest - __builtin_erfc(y);
-    const double u = error / (1.12837916709551257390 * __builtin_exp(-y * y));
-    y -= u / (1 + y * u);
-  }
-  return __builtin_copysign(y, x);
 }
 
 // I0: its power series (DLMF 10.25.2), and the asymptotic one (DLMF 10.40.1) where that reaches full precision.

@@ -42,6 +42,7 @@ LT_INLINE bool simple_power(T exponent, F apply, S root) {
   else if (exponent == T(-1)) apply([](auto a) { return decltype(a)(RealOf<T>(1)) / a; });
   else if (exponent == T(-2)) apply([](auto a) { return decltype(a)(RealOf<T>(1)) / (a * a); });
   else if (exponent == T(0.5)) apply(root);
+  else if (exponent == T(-0.5)) apply([root](auto a) { return decltype(a)(RealOf<T>(1)) / root(a); });
   else return false;
   return true;
 }

@@ -74,6 +74,8 @@ struct Arg {
     int64_t index;
   };
   static constexpr uint8_t results[2] = {Traits<T>::number, Traits<int64_t>::number};
+  static constexpr bool ordered = true;
+  static V fold(V a, V b) { return pick<Order>(a, b); }
   static Total start() { return {Order::template worst<V>, -1}; }
   // NaN beats every number and keeps its place.
   static bool beats(V a, V b) { return Order::beats(a, b) || (a != a && b == b); }
@@ -91,8 +93,7 @@ struct Arg {
       for (int k = 0; k < L; k++) lane[k] = value_of(x[i + k]);
       for (int64_t b = L; b < part; b += L)
         for (int k = 0; k < L; k++) lane[k] = pick<Order>(lane[k], value_of(x[i + b + k]));
-      for (int h = L / 2; h > 0; h /= 2)
-        for (int k = 0; k < h; k++) lane[k] = pick<Order>(lane[k], lane[k + h]);
+      fold_lanes<Arg, L / 2>(lane);
       const V best = lane[0];
       if (t->index < 0 || beats(best, t->value)) {
         int64_t k = i;

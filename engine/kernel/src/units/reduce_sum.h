@@ -60,6 +60,8 @@ struct ComplexSum {
   using R = RealOf<C>;
   using Total = Complex128;
   static constexpr uint8_t results[2] = {Traits<C>::number, 0};
+  static constexpr bool ordered = false;
+  static R fold(R a, R b) { return a + b; }
   static Total start() { return {0, 0}; }
   static void inner(const C *x, int64_t n, int64_t, Total *t, const lt_reduction *) {
     constexpr int L = kLanes<R>;
@@ -71,8 +73,7 @@ struct ComplexSum {
       for (int k = 0; k < L; k++) lane[k] = p[k];
       for (int64_t b = 1; b < blocks; b++)
         for (int k = 0; k < L; k++) lane[k] += p[b * L + k];
-      for (int h = L / 2; h > 1; h /= 2)
-        for (int k = 0; k < h; k++) lane[k] += lane[k + h];
+      fold_lanes<ComplexSum, L / 2, 2>(lane);
       t->re += lane[0];
       t->im += lane[1];
       p += blocks * L;

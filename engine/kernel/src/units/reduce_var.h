@@ -24,6 +24,8 @@ struct Var {
   using Element = T;
   using Total = Moments;
   static constexpr uint8_t results[2] = {Traits<T>::number, Traits<T>::number};
+  static constexpr bool ordered = false;
+  static double fold(double a, double b) { return a + b; }
   static Total start() { return {0, 0, 0}; }
 
   static void inner(const T *x, int64_t n, int64_t, Total *t, const lt_reduction *) {
@@ -34,8 +36,7 @@ struct Var {
       double lane[L] = {0};
       for (int64_t b = 0; b < part; b += L)
         for (int k = 0; k < L; k++) lane[k] += (double)x[b + k];
-      for (int h = L / 2; h > 0; h /= 2)
-        for (int k = 0; k < h; k++) lane[k] += lane[k + h];
+      fold_lanes<Var, L / 2>(lane);
       const double mean = lane[0] / (double)part;
       for (int k = 0; k < L; k++) lane[k] = 0;
       for (int64_t b = 0; b < part; b += L)
@@ -43,8 +44,7 @@ struct Var {
           const double d = (double)x[b + k] - mean;
           lane[k] += d * d;
         }
-      for (int h = L / 2; h > 0; h /= 2)
-        for (int k = 0; k < h; k++) lane[k] += lane[k + h];
+      fold_lanes<Var, L / 2>(lane);
       join(t, (double)part, mean, lane[0]);
       if (part < kPart) {
         x += part;
@@ -102,6 +102,7 @@ struct ComplexVar {
     double n, re, im, m2;
   };
   static constexpr uint8_t results[2] = {Traits<R>::number, Traits<C>::number};
+  static constexpr bool ordered = false;
   static Total start() { return {0, 0, 0, 0}; }
   static void merge(Total *into, Total from) {
     const double total = into->n + from.n, re = from.re - into->re, im = from.im - into->im;

@@ -88,6 +88,18 @@ struct LogAddExpStep {
   }
 };
 
+// The same for complex numbers: the larger real part is taken out; equal infinities stay as they are.
+template <>
+inline Complex128 LogAddExpStep::start<Complex128>() { return {-INFINITY, 0}; }
+template <>
+inline Complex128 LogAddExpStep::next<Complex128>(Complex128 a, Complex128 x) {
+  const Complex128 hi = x.re > a.re ? x : a, lo = x.re > a.re ? a : x;
+  if (hi.re == -INFINITY || isinf(lo.re)) return hi;
+  const double e = exp(lo.re - hi.re);
+  const Complex128 sum = {1 + e * cos(lo.im - hi.im), e * sin(lo.im - hi.im)};
+  return {hi.re + log(hypot(sum.re, sum.im)), hi.im + atan2(sum.im, sum.re)};
+}
+
 struct Cumsum {
   template <class T>
   static void row(const lt_scan *s) { accumulate<AddStep, T>(s); }
@@ -136,7 +148,7 @@ using Cummin = CumExtreme<false>;
 LT_UNIT(scan){
     {"cumsum", "", LT_NUMBERS(Cumsum)},
     {"cumprod", "", LT_NUMBERS(Cumprod)},
-    {"logcumsumexp", "", LT_FLOATING(LogCumsumExp)},
+    {"logcumsumexp", "", LT_FLOATING_COMPLEX(LogCumsumExp)},
     {"cummax", "", LT_ORDERED(Cummax)},
     {"cummin", "", LT_ORDERED(Cummin)},
     LT_END,

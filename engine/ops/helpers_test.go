@@ -1,0 +1,47 @@
+package ops
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// given makes a contiguous tensor of dtype d from values.
+func given(t *testing.T, d dtype.DType, sizes []int64, values ...float64) *tensor.Tensor {
+	t.Helper()
+	x, err := tensor.Empty("test", sizes, d, device.Host)
+	require.NoError(t, err)
+	require.Len(t, values, int(x.Numel()))
+	for i, v := range values {
+		tensor.Put(elementAt(x, int64(i)), d, dtype.FloatScalar(v))
+	}
+	t.Cleanup(x.Release)
+	return x
+}
+
+// ramp makes a contiguous tensor whose elements are some fixed uneven numbers around 0.
+func ramp(t *testing.T, d dtype.DType, sizes ...int64) *tensor.Tensor {
+	t.Helper()
+	n := int64(1)
+	for _, s := range sizes {
+		n *= s
+	}
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = float64((int64(i)*7919)%2003-1001) / 64
+	}
+	return given(t, d, sizes, values...)
+}
+
+// flat lists the elements of x in row-major order.
+func flat(t *testing.T, x *tensor.Tensor) []float64 {
+	t.Helper()
+	whole, err := asContiguous("test", x, dtype.Float64)
+	require.NoError(t, err)
+	defer whole.Release()
+	return append([]float64{}, elements[float64](whole)...)
+}

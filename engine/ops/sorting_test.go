@@ -1,0 +1,84 @@
+package ops
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+)
+
+// Short rows are merged, long ones sorted by digits; both keep the order of equals and put NaN last.
+func TestSortIsStable(t *testing.T) {
+	for _, d := range []dtype.DType{dtype.Uint8, dtype.Int16, dtype.Int64, dtype.Float16, dtype.BFloat16, dtype.Float32, dtype.Float64} {
+		for _, n := range []int64{1, 2, 17, 300, 3000} {
+			for _, descending := range []bool{false, true} {
+				values := make([]float64, n)
+				for i := range values {
+					values[i] = float64((i * 37) % 29)
+					if d.IsSigned() {
+						values[i] -= 14
+					}
+				}
+				if d.IsFloatingPoint() && n > 2 {
+					values[n/2] = math.NaN()
+				}
+				x := given(t, d, []int64{n}, values...)
+				v, i, err := Sort(nil, nil, x, 0, descending)
+				require.NoError(t, err)
+				want := make([]float64, n)
+				for k := range want {
+					want[k] = float64(k)
+				}
+				slices.SortStableFunc(want, func(a, b float64) int {
+					x, y := values[int(a)], values[int(b)]
+					if descending {
+						x, y = y, x
+					}
+					switch {
+					case x != x && y != y || x == y:
+						return 0
+					case x != x || x > y:
+						return 1
+					}
+					return -1
+				})
+				assert.Equal(t, want, flat(t, i), "%v %d %v", d, n, descending)
+				if first := values[int(want[0])]; first == first {
+					assert.Equal(t, first, flat(t, v)[0], "%v", d)
+				}
+				v.Release()
+				i.Release()
+			}
+		}
+	}
+}
+
+func TestCumulativeMaximumKeepsNaN(t *testing.T) {
+	x := given(t, dtype.Float32, []int64{5}, 1, 3, 3, math.NaN(), 9)
+	v, i, err := Cummax(nil, nil, x, 0)
+	require.NoError(t, err)
+	defer v.Release()
+	defer i.Release()
+	got := flat(t, v)
+	assert.Equal(t, []float64{1, 3, 3}, got[:3])
+	assert.True(t, math.IsNaN(got[3]) && math.IsNaN(got[4]))
+	assert.Equal(t, []float64{0, 1, 2, 3, 3}, flat(t, i))
+}
+
+func TestSearchsorted(t *testing.T) {
+	sorted := given(t, dtype.Int32, []int64{4}, 1, 3, 3, 5)
+	x := given(t, dtype.Float32, []int64{2, 2}, 3, 0, 9, 4.5)
+	left, err := Searchsorted(nil, sorted, x, false, false, "", nil)
+	require.NoError(t, err)
+	defer left.Release()
+	assert.Equal(t, []float64{1, 0, 4, 3}, flat(t, left))
+	right, err := Searchsorted(nil, sorted, x, true, false, "right", nil)
+	require.NoError(t, err)
+	defer right.Release()
+	assert.Equal(t, dtype.Int32, right.DType())
+	assert.Equal(t, []float64{3, 0, 4, 3}, flat(t, right))
+}

@@ -1,0 +1,99 @@
+"""Time libtensor beside NumPy, and PyTorch where it is installed: interleaved runs in one process, medians.
+
+run.py [--only GLOB] [--rounds N] [--threads N] [--json FILE]
+
+A ratio below 1 means that libtensor is faster. The last line gives the geometric mean of the ratios to PyTorch.
+"""
+
+import argparse
+import fnmatch
+import importlib
+import json
+import math
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+import libtensor
+from cases import cases
+
+
+def optional(name: str):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def seconds(call: Callable[[], object], repeat: int) -> float:
+    start = time.perf_counter()
+    for _ in range(repeat):
+        call()
+    return (time.perf_counter() - start) / repeat
+
+
+def measure(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Median seconds of a call of each library; every round times all of them, one after the other."""
+    repeat = {}
+    for name, call in calls.items():
+        call()
+        once = max(seconds(call, 1), 1e-7)
+        repeat[name] = max(1, min(20000, int(0.01 / once)))
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            times[name].append(seconds(call, repeat[name]))
+    return {name: statistics.median(t) for name, t in times.items()}
+
+
+def show(value: float | None) -> str:
+    if value is None:
+        return "-"
+    for unit, scale in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
+        if value >= scale:
+            return f"{value / scale:.2f} {unit}"
+    return f"{value * 1e9:.0f} ns"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="*", help="run the cases whose names match a pattern")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=0, help="threads of every library; 0 keeps each one's default")
+    parser.add_argument("--json", help="write all figures to a file")
+    options = parser.parse_args()
+    libraries = {"libtensor": libtensor, "numpy": optional("numpy"), "torch": optional("torch")}
+    if options.threads:
+        for name in ("libtensor", "torch"):
+            if libraries[name] is not None:
+                libraries[name].set_num_threads(options.threads)
+    print(f"{'case':42}{'libtensor':>12}{'NumPy':>12}{'PyTorch':>12}{'/NumPy':>9}{'/PyTorch':>9}")
+    rows, ratios = {}, []
+    for name, make in cases():
+        if not fnmatch.fnmatch(name, options.only):
+            continue
+        calls = {}
+        for library, module in libraries.items():
+            call = module and make(library, module)
+            if call:
+                calls[library] = call
+        row = measure(calls, options.rounds)
+        rows[name] = row
+        ours, numpy, torch = (row.get(library) for library in libraries)
+        against = [ours / other if ours and other else None for other in (numpy, torch)]
+        if against[1]:
+            ratios.append(against[1])
+        cells = [show(v) for v in (ours, numpy, torch)]
+        cells_ratio = ["-" if r is None else f"{r:.2f}" for r in against]
+        print(f"{name:42}{cells[0]:>12}{cells[1]:>12}{cells[2]:>12}{cells_ratio[0]:>9}{cells_ratio[1]:>9}", flush=True)
+    if ratios:
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        print(f"geometric mean to PyTorch over {len(ratios)} cases: {mean:.2f}; slowest {max(ratios):.2f}")
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(rows, file, indent=1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
