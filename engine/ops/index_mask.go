@@ -108,20 +108,23 @@ func nonzeroColumns(op string, t *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return nil, err
 		}
 	}
-	unravel(int64s(flat), t.Sizes(), func(d int, i int64, x int64) { *(*int64)(unsafe.Add(out[d].Data(), 8*i)) = x })
+	columns := make([][]int64, len(out))
+	for d := range out {
+		columns[d] = int64s(out[d])
+	}
+	unravel(int64s(flat), t.Sizes(), columns)
 	return out, nil
 }
 
-// unravel gives put every coordinate of ascending row-major numbers.
-func unravel(flat, sizes []int64, put func(d int, i, x int64)) {
-	last := len(sizes) - 1
+// unravel writes the coordinates of row-major numbers, a column for each dimension.
+func unravel(flat, sizes []int64, columns [][]int64) {
 	for i, at := range flat {
-		for d := last; d > 0; d-- {
+		for d := len(sizes) - 1; d > 0; d-- {
 			next := at / sizes[d]
-			put(d, int64(i), at-next*sizes[d])
+			columns[d][i] = at - next*sizes[d]
 			at = next
 		}
-		put(0, int64(i), at)
+		columns[0][i] = at
 	}
 }
 
@@ -140,7 +143,15 @@ func Nonzero(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	if n > 0 && dims > 0 {
 		to := unsafe.Slice((*int64)(rows.Data()), n*dims)
-		unravel(int64s(flat), self.Sizes(), func(d int, i, x int64) { to[int64(d)*n+i] = x })
+		columns := make([][]int64, dims)
+		for d := range columns {
+			columns[d] = to[int64(d)*n : int64(d+1)*n]
+		}
+		if dims == 1 {
+			copy(to, int64s(flat))
+		} else {
+			unravel(int64s(flat), self.Sizes(), columns)
+		}
 	}
 	if out == nil {
 		return rows, nil
