@@ -86,8 +86,10 @@ LT_INLINE void vector_unary(char *const *data, const int64_t *s, int64_t n, F f)
       const int k = (int)(m - i < Vec<T>::N ? m - i : Vec<T>::N);
       const bool whole = k == Vec<T>::N;
       const Vec<T> y = f(whole ? load(a + i) : load_partial(a + i, k));
-      if (whole) store(out + i, y);
-      else store_partial(out + i, y, k);
+      if (whole)
+        store(out + i, y);
+      else
+        store_partial(out + i, y, k);
     }
   });
 }
@@ -99,8 +101,10 @@ LT_INLINE void vector_binary(char *const *data, const int64_t *s, int64_t n, F f
       const bool whole = k == Vec<T>::N;
       const Vec<T> x = whole ? load(a + i) : load_partial(a + i, k);
       const Vec<T> z = f(x, whole ? load(b + i) : load_partial(b + i, k));
-      if (whole) store(out + i, z);
-      else store_partial(out + i, z, k);
+      if (whole)
+        store(out + i, z);
+      else
+        store_partial(out + i, z, k);
     }
   });
 }

@@ -41,9 +41,12 @@ struct Mul {
           const int k = (int)(2 * m - i < N ? 2 * m - i : N);
           const bool whole = k == N;
           const Vec<R> p = multiply_pairs(whole ? load(x + i) : load_partial(x + i, k),
-                                          whole ? load(y + i) : load_partial(y + i, k), std::make_index_sequence<N>());
-          if (whole) store(z + i, p);
-          else store_partial(z + i, p, k);
+                                          whole ? load(y + i) : load_partial(y + i, k),
+                                          std::make_index_sequence<N>());
+          if (whole)
+            store(z + i, p);
+          else
+            store_partial(z + i, p, k);
         }
       });
     } else {

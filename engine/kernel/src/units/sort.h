@@ -4,8 +4,8 @@
 namespace lt {
 namespace {
 
-// Rows of n elements into sorted values and their indices; params[0] is 1 for descending order, params[1] is the number
-// of elements to write of each row.
+// Rows of n elements into sorted values and their indices; params[0] is 1 for descending order,
+// params[1] is the number of elements to write of each row.
 struct Sort {
   template <class T>
   static void row(const lt_scan *s) {
@@ -25,8 +25,8 @@ struct Sort {
 
 enum MedianKind { kMedian, kNanMedian, kKth };
 
-// One element of each row by rank: the lower median, where NaN wins; the lower median of what is not NaN; the params[0]-th
-// smallest.
+// One element of each row by rank: the lower median, where NaN wins; the lower median of what is
+// not NaN; the params[0]-th smallest.
 template <MedianKind kKind>
 struct Select {
   template <class T>
@@ -47,7 +47,8 @@ struct Select {
   }
 };
 
-// The most frequent element of each row, the smallest of several, and the index of its last occurrence.
+// The most frequent element of each row, the smallest of several, and the index of its last
+// occurrence.
 struct Mode {
   template <class T>
   static void row(const lt_scan *s) {
@@ -70,8 +71,9 @@ struct Mode {
   }
 };
 
-// in holds rows of n sorted values, out[0] `width` values for each (or for all, where inner is 0); out[1] gets the first
-// position at which each could be inserted, the last where params[0] is 1. scratch, where given, holds the order of the rows.
+// in holds rows of n sorted values, out[0] `width` values for each (or for all, where inner is 0);
+// out[1] gets the first position at which each could be inserted, the last where params[0] is 1.
+// scratch, where given, holds the order of the rows.
 struct SearchSorted {
   template <class T>
   static void row(const lt_scan *s) {
@@ -87,8 +89,10 @@ struct SearchSorted {
         while (lo < hi) {
           const int64_t mid = lo + (hi - lo) / 2;
           const auto at = sort_key(in[order ? order[mid] : mid]);
-          if (right ? at <= key : at < key) lo = mid + 1;
-          else hi = mid;
+          if (right ? at <= key : at < key)
+            lo = mid + 1;
+          else
+            hi = mid;
         }
         out[i] = lo;
       }
@@ -104,9 +108,9 @@ using KthValue = Select<kKth>;
 }  // namespace lt
 
 // 16-bit floats are sorted by their bits, without conversion.
-#define LT_SORTED(OP)                                                                                            \
-  {LT_ROW(OP, lt::Bool), LT_INTEGERS(OP), LT_ROW(OP, lt::Float16), LT_ROW(OP, lt::BFloat16), LT_ROW(OP, float), \
-   LT_ROW(OP, double)}
+#define LT_SORTED(OP)                                                    \
+  {LT_ROW(OP, lt::Bool),     LT_INTEGERS(OP),   LT_ROW(OP, lt::Float16), \
+   LT_ROW(OP, lt::BFloat16), LT_ROW(OP, float), LT_ROW(OP, double)}
 
 LT_UNIT(sort){
     {"sort", "", LT_SORTED(Sort)},
