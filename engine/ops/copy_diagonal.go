@@ -168,14 +168,21 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, erro
 			}
 		}
 	}
+	// As PyTorch's, the coordinates of an index lie side by side.
 	all, err := tensor.Empty(op, append(slices.Clone(indices.Sizes()), int64(len(sizes))), dtype.Int64, indices.Device())
 	if err != nil {
 		return nil, err
 	}
 	defer all.Release()
-	if !all.IsMeta() && len(sizes) > 0 {
+	if !all.IsMeta() {
 		rows := int64s(all)
-		unravel(int64s(flat), sizes, func(d int, i, x int64) { rows[i*int64(len(sizes))+int64(d)] = x })
+		for i, at := range int64s(flat) {
+			row := rows[i*len(sizes):][:len(sizes)]
+			for d := len(sizes) - 1; d >= 0; d-- {
+				row[d] = at % sizes[d]
+				at /= sizes[d]
+			}
+		}
 	}
 	return Unbind(all, -1)
 }

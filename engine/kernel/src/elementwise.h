@@ -4,6 +4,7 @@
 #define LIBTENSOR_KERNEL_ELEMENTWISE_H
 
 #include "cast.h"
+#include "transpose.h"
 
 namespace lt {
 namespace {
@@ -114,10 +115,34 @@ void run_elementwise(const lt_loop *l) {
   });
 }
 
+// The dimension along which src is dense while dst is dense along dimension 0; 0 where there is none.
+LT_INLINE int turned_dimension(const lt_loop *l, int64_t size) {
+  if (l->memory[0] != l->memory[1] || l->strides[0][0] != size || l->strides[1][0] == size || l->sizes[0] < 8) return 0;
+  for (int d = 1; d < l->ndim; d++)
+    if (l->strides[1][d] == size && l->sizes[d] >= 8) return d;
+  return 0;
+}
+
 void run_copy(const lt_loop *l) {
   Cursor start;
   start.data[0] = (char *)l->data[0];
   start.data[1] = (char *)l->data[1];
+  const int64_t size = dtype_size(l->memory[0]);
+  const TurnPlane turn = find_turn(size);
+  const int fast = turn ? turned_dimension(l, size) : 0;
+  if (fast) {
+    lt_loop outer;
+    outer.operands = 2, outer.ndim = l->ndim;
+    for (int d = 2; d < l->ndim; d++) {
+      const int from = d == fast ? 1 : d;  // dimension 1 takes the place of the fast one
+      outer.sizes[d] = l->sizes[from];
+      for (int k = 0; k < 2; k++) outer.strides[k][d] = l->strides[k][from];
+    }
+    walk(&outer, 2, start, [&](const Cursor &at) {
+      turn(at.data[0], l->strides[0][fast], at.data[1], l->strides[1][0], l->sizes[0], l->sizes[fast]);
+    });
+    return;
+  }
   const CastRow cast = find_cast(l->memory[1], l->memory[0]);
   const int64_t ds = l->strides[0][0], ss = l->strides[1][0];
   for_rows(l, start, [&](const Cursor &at, int64_t n) { cast(at.data[1], ss, at.data[0], ds, n); });

@@ -1,0 +1,97 @@
+package tensor_test
+
+import (
+	"math"
+	"testing"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestGeometryIsProved(t *testing.T) {
+	s, err := storage.New("test", 48, device.Host, true)
+	require.NoError(t, err)
+	defer s.Release()
+	for _, c := range []struct {
+		sizes, strides []int64
+		offset         int64
+		err            string
+	}{
+		{[]int64{3, 4}, []int64{4, 1}, 0, ""},
+		{[]int64{12}, []int64{1}, 0, ""},
+		{[]int64{0, 100}, []int64{100, 1}, 12, ""},
+		{[]int64{5}, []int64{0}, 11, ""},
+		{[]int64{13}, []int64{1}, 0, "need a storage of 52 bytes, but it has 48"},
+		{[]int64{2}, []int64{1}, 11, "need a storage of 52 bytes"},
+		{[]int64{2}, []int64{-1}, 1, "stride -1 of dimension 0 is negative"},
+		{[]int64{2}, []int64{1}, -1, "storage offset -1"},
+		{[]int64{-2}, []int64{1}, 0, "size -2 of dimension 0 is negative"},
+		{[]int64{2, 2}, []int64{1}, 0, "must have the same length"},
+		{[]int64{math.MaxInt64}, []int64{math.MaxInt64}, 0, "further than a 64-bit integer counts"},
+		{[]int64{2}, []int64{math.MaxInt64}, 0, "64-bit"},
+		{make([]int64, 2000), make([]int64, 2000), 0, "2000 dimensions"},
+	} {
+		v, err := tensor.New("as_strided", s, dtype.Float32, c.sizes, c.strides, c.offset)
+		if c.err != "" {
+			assert.ErrorContains(t, err, c.err)
+			continue
+		}
+		require.NoError(t, err)
+		assert.EqualValues(t, 2, s.Refs())
+		v.Release()
+	}
+	assert.EqualValues(t, 1, s.Refs(), "a refused view holds nothing")
+	_, err = tensor.Empty("empty", []int64{1 << 40, 1 << 22}, dtype.Complex128, device.Host)
+	assert.ErrorContains(t, err, "64-bit")
+}
+
+func TestSmallTensorsAreRecycledWithTheirMemory(t *testing.T) {
+	before := storage.MemoryStats().InUse
+	a, err := tensor.Zeros("zeros", []int64{3}, dtype.Float32, device.Host)
+	require.NoError(t, err)
+	tensor.Put(a.Data(), dtype.Float32, dtype.FloatScalar(7))
+	address := a.Data()
+	assert.Greater(t, storage.MemoryStats().InUse, before)
+	a.Recycle()
+	assert.Equal(t, before, storage.MemoryStats().InUse)
+	b, err := tensor.Zeros("zeros", []int64{2, 2}, dtype.Int32, device.Host)
+	require.NoError(t, err)
+	assert.Equal(t, address, b.Data(), "the block is used again")
+	assert.Equal(t, int64(0), b.At([]int64{0, 0}).I, "and zeroed")
+	v, err := b.View("view", []int64{4}, []int64{1}, 0)
+	require.NoError(t, err)
+	b.Recycle()
+	assert.Equal(t, int64(0), v.At([]int64{3}).I, "a view keeps the memory")
+	v.Release()
+	assert.Equal(t, before, storage.MemoryStats().InUse)
+}
+
+func TestElementsRoundTripInEveryDType(t *testing.T) {
+	var bytes [16]byte
+	p := unsafe.Pointer(&bytes[0])
+	for d := dtype.DType(0); d < dtype.Count; d++ {
+		tensor.Put(p, d, dtype.IntScalar(1))
+		assert.Equal(t, complex(1, 0), tensor.Get(p, d).Complex(), "%v", d)
+		if d.IsComplex() {
+			tensor.Put(p, d, dtype.ComplexScalar(1-2i))
+			assert.Equal(t, 1-2i, tensor.Get(p, d).Complex(), "%v", d)
+		}
+	}
+	tensor.Put(p, dtype.Uint8, dtype.FloatScalar(-1.5))
+	assert.Equal(t, int64(255), tensor.Get(p, dtype.Uint8).I)
+	tensor.Put(p, dtype.Int32, dtype.FloatScalar(math.NaN()))
+	assert.Equal(t, int64(0), tensor.Get(p, dtype.Int32).I)
+}
+
+func TestNumbersKeepAllBits(t *testing.T) {
+	n, err := tensor.Number(dtype.IntScalar(math.MaxInt64 - 1))
+	require.NoError(t, err)
+	defer n.Release()
+	assert.Equal(t, int64(math.MaxInt64-1), n.Item().I)
+	assert.Equal(t, dtype.Number, n.Rank())
+}
