@@ -9,6 +9,7 @@ from ._tensor import Tensor
 
 P, Q, D, B, E, T = c_void_p, c_int64, c_double, c_bool, c_int32, c_char_p
 _Int, _Float, _Bool = int, float, bool
+_LOW, _HIGH = -(2**63), 2**63 - 1  # ctypes would take larger integers modulo 2**64
 _Tensor, _Storage, _Generator = Tensor, _storage.UntypedStorage, _random.Generator
 _Scalar, _Device, _Cell = _library.Scalar, _library.Device, _library.Cell
 

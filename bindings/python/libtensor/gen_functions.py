@@ -3419,7 +3419,7 @@ def _set__tensor_geometry(input, source, storage_offset, size, stride=()):
         input = _tensor(input, "set_", "input")
     if source.__class__ is not _Tensor:
         source = _tensor(source, "set_", "source")
-    if storage_offset.__class__ is not _Int:
+    if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _integer(storage_offset, "set_", "storage_offset")
     size, size_len = _ints(size, "set_", "size")
     stride, stride_len = _ints(stride, "set_", "stride")
@@ -3447,7 +3447,7 @@ def _set__storage_geometry(input, source, storage_offset, size, stride=()):
         input = _tensor(input, "set_", "input")
     if source.__class__ is not _Storage:
         source = _storage(source, "set_", "source")
-    if storage_offset.__class__ is not _Int:
+    if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _integer(storage_offset, "set_", "storage_offset")
     size, size_len = _ints(size, "set_", "size")
     stride, stride_len = _ints(stride, "set_", "stride")
@@ -3862,7 +3862,7 @@ def _linspace_default(start, end, steps, *, dtype=None, layout=None, device=None
         start = _scalar(start, "linspace", "start")
     if end.__class__ is not _Scalar:
         end = _scalar(end, "linspace", "end")
-    if steps.__class__ is not _Int:
+    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
         steps = _integer(steps, "linspace", "steps")
     dtype = -1 if dtype is None else _dtype_code(dtype, "linspace", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "linspace", "layout")
@@ -3894,7 +3894,7 @@ def _linspace_tensor_tensor(start, end, steps, *, dtype=None, layout=None, devic
         start = _tensor(start, "linspace", "start")
     if end.__class__ is not _Tensor:
         end = _tensor(end, "linspace", "end")
-    if steps.__class__ is not _Int:
+    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
         steps = _integer(steps, "linspace", "steps")
     dtype = -1 if dtype is None else _dtype_code(dtype, "linspace", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "linspace", "layout")
@@ -3926,7 +3926,7 @@ def _linspace_tensor_scalar(start, end, steps, *, dtype=None, layout=None, devic
         start = _tensor(start, "linspace", "start")
     if end.__class__ is not _Scalar:
         end = _scalar(end, "linspace", "end")
-    if steps.__class__ is not _Int:
+    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
         steps = _integer(steps, "linspace", "steps")
     dtype = -1 if dtype is None else _dtype_code(dtype, "linspace", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "linspace", "layout")
@@ -3958,7 +3958,7 @@ def _linspace_scalar_tensor(start, end, steps, *, dtype=None, layout=None, devic
         start = _scalar(start, "linspace", "start")
     if end.__class__ is not _Tensor:
         end = _tensor(end, "linspace", "end")
-    if steps.__class__ is not _Int:
+    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
         steps = _integer(steps, "linspace", "steps")
     dtype = -1 if dtype is None else _dtype_code(dtype, "linspace", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "linspace", "layout")
@@ -4033,7 +4033,7 @@ def _logspace_default(start, end, steps, base=10, *, dtype=None, layout=None, de
         start = _scalar(start, "logspace", "start")
     if end.__class__ is not _Scalar:
         end = _scalar(end, "logspace", "end")
-    if steps.__class__ is not _Int:
+    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
         steps = _integer(steps, "logspace", "steps")
     if base.__class__ is not _Float:
         base = _real(base, "logspace", "base")
@@ -4067,7 +4067,7 @@ def _logspace_tensor_tensor(start, end, steps, base=10, *, dtype=None, layout=No
         start = _tensor(start, "logspace", "start")
     if end.__class__ is not _Tensor:
         end = _tensor(end, "logspace", "end")
-    if steps.__class__ is not _Int:
+    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
         steps = _integer(steps, "logspace", "steps")
     if base.__class__ is not _Float:
         base = _real(base, "logspace", "base")
@@ -4101,7 +4101,7 @@ def _logspace_tensor_scalar(start, end, steps, base=10, *, dtype=None, layout=No
         start = _tensor(start, "logspace", "start")
     if end.__class__ is not _Scalar:
         end = _scalar(end, "logspace", "end")
-    if steps.__class__ is not _Int:
+    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
         steps = _integer(steps, "logspace", "steps")
     if base.__class__ is not _Float:
         base = _real(base, "logspace", "base")
@@ -4135,7 +4135,7 @@ def _logspace_scalar_tensor(start, end, steps, base=10, *, dtype=None, layout=No
         start = _scalar(start, "logspace", "start")
     if end.__class__ is not _Tensor:
         end = _tensor(end, "logspace", "end")
-    if steps.__class__ is not _Int:
+    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
         steps = _integer(steps, "logspace", "steps")
     if base.__class__ is not _Float:
         base = _real(base, "logspace", "base")
@@ -4209,7 +4209,7 @@ def _eye_default(n, *, dtype=None, layout=None, device=None, out=None, pin_memor
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if n.__class__ is not _Int:
+    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "eye", "n")
     dtype = -1 if dtype is None else _dtype_code(dtype, "eye", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "eye", "layout")
@@ -4235,9 +4235,9 @@ def _eye_m(n, m, *, dtype=None, layout=None, device=None, out=None, pin_memory=F
     """Makes an n x m matrix with ones on the diagonal and zeros elsewhere. `dtype` is the default dtype unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if n.__class__ is not _Int:
+    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "eye", "n")
-    if m.__class__ is not _Int:
+    if m.__class__ is not _Int or not _LOW <= m <= _HIGH:
         m = _integer(m, "eye", "m")
     dtype = -1 if dtype is None else _dtype_code(dtype, "eye", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "eye", "layout")
@@ -4293,11 +4293,11 @@ def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if row.__class__ is not _Int:
+    if row.__class__ is not _Int or not _LOW <= row <= _HIGH:
         row = _integer(row, "tril_indices", "row")
-    if col.__class__ is not _Int:
+    if col.__class__ is not _Int or not _LOW <= col <= _HIGH:
         col = _integer(col, "tril_indices", "col")
-    if offset.__class__ is not _Int:
+    if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
         offset = _integer(offset, "tril_indices", "offset")
     dtype = -1 if dtype is None else _dtype_code(dtype, "tril_indices", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "tril_indices", "layout")
@@ -4321,11 +4321,11 @@ def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if row.__class__ is not _Int:
+    if row.__class__ is not _Int or not _LOW <= row <= _HIGH:
         row = _integer(row, "triu_indices", "row")
-    if col.__class__ is not _Int:
+    if col.__class__ is not _Int or not _LOW <= col <= _HIGH:
         col = _integer(col, "triu_indices", "col")
-    if offset.__class__ is not _Int:
+    if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
         offset = _integer(offset, "triu_indices", "offset")
     dtype = -1 if dtype is None else _dtype_code(dtype, "triu_indices", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "triu_indices", "layout")
@@ -5792,7 +5792,7 @@ def index_select(input, dim, index, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_select", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "index_select", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "index_select", "index")
@@ -5920,7 +5920,7 @@ def gather(input, dim, index, *, sparse_grad=False, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "gather", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "gather", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "gather", "index")
@@ -5978,7 +5978,7 @@ def take_along_dim(input, indices, dim=None, *, out=None, axis=_absent):
         input = _tensor(input, "take_along_dim", "input")
     if indices.__class__ is not _Tensor:
         indices = _tensor(indices, "take_along_dim", "indices")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _optional_integer(dim, "take_along_dim", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -6097,7 +6097,7 @@ def _scatter_src(input, dim, index, src, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter", "index")
@@ -6124,7 +6124,7 @@ def _scatter_value(input, dim, index, value, *, out=None):
     """Writes one number to the positions that `index` names."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter", "index")
@@ -6151,7 +6151,7 @@ def _scatter_src_reduce(input, dim, index, src, *, reduce, out=None):
     """Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter", "index")
@@ -6179,7 +6179,7 @@ def _scatter_value_reduce(input, dim, index, value, *, reduce, out=None):
     """Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter", "index")
@@ -6249,7 +6249,7 @@ def _scatter__src(input, dim, index, src):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter_", "index")
@@ -6265,7 +6265,7 @@ def _scatter__value(input, dim, index, value):
     """Writes one number to the positions that `index` names."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter_", "index")
@@ -6281,7 +6281,7 @@ def _scatter__src_reduce(input, dim, index, src, *, reduce):
     """Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter_", "index")
@@ -6298,7 +6298,7 @@ def _scatter__value_reduce(input, dim, index, value, *, reduce):
     """Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter_", "index")
@@ -6352,7 +6352,7 @@ def scatter_add(input, dim, index, src, *, out=None):
     """Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_add", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter_add", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter_add", "index")
@@ -6379,7 +6379,7 @@ def scatter_add_(input, dim, index, src):
     """Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_add_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter_add_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter_add_", "index")
@@ -6397,7 +6397,7 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_reduce", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter_reduce", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter_reduce", "index")
@@ -6429,7 +6429,7 @@ def scatter_reduce_(input, dim, index, src, reduce, *, include_self=True):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_reduce_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter_reduce_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter_reduce_", "index")
@@ -6452,7 +6452,7 @@ def index_add(input, dim, index, source, *, alpha=_ONE, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_add", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "index_add", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "index_add", "index")
@@ -6485,7 +6485,7 @@ def index_add_(input, dim, index, source, *, alpha=_ONE):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_add_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "index_add_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "index_add_", "index")
@@ -6503,7 +6503,7 @@ def index_copy(input, dim, index, source, *, out=None):
     """Writes `source` to the positions of dimension `dim` that the int64 vector `index` names."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_copy", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "index_copy", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "index_copy", "index")
@@ -6530,7 +6530,7 @@ def index_copy_(input, dim, index, source):
     """Writes `source` to the positions of dimension `dim` that the int64 vector `index` names."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_copy_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "index_copy_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "index_copy_", "index")
@@ -6546,7 +6546,7 @@ def index_fill(input, dim, index, value):
     """Writes one value to the positions of dimension `dim` that the int64 vector `index` names."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_fill", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "index_fill", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "index_fill", "index")
@@ -6569,7 +6569,7 @@ def index_fill_(input, dim, index, value):
     """Writes one value to the positions of dimension `dim` that the int64 vector `index` names."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_fill_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "index_fill_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "index_fill_", "index")
@@ -6588,7 +6588,7 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=No
     """Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_reduce", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "index_reduce", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "index_reduce", "index")
@@ -6618,7 +6618,7 @@ def index_reduce_(input, dim, index, source, reduce, *, include_self=True):
     """Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_reduce_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "index_reduce_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "index_reduce_", "index")
@@ -6642,7 +6642,7 @@ def cat(tensors, dim=0, *, out=None, axis=_absent):
     if axis is not _absent:
         dim = axis
     tensors_list, tensors_len = _tensors(tensors, "cat", "tensors")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cat", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -6666,7 +6666,7 @@ def concat(tensors, dim=0, *, out=None, axis=_absent):
     if axis is not _absent:
         dim = axis
     tensors_list, tensors_len = _tensors(tensors, "concat", "tensors")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "concat", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -6690,7 +6690,7 @@ def concatenate(tensors, dim=0, *, out=None, axis=_absent):
     if axis is not _absent:
         dim = axis
     tensors_list, tensors_len = _tensors(tensors, "concatenate", "tensors")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "concatenate", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -6719,7 +6719,7 @@ def stack(tensors, dim=0, *, out=None, axis=_absent):
     if axis is not _absent:
         dim = axis
     tensors_list, tensors_len = _tensors(tensors, "stack", "tensors")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "stack", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -7058,7 +7058,7 @@ def combinations(input, r=2, with_replacement=False):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "combinations", "input")
-    if r.__class__ is not _Int:
+    if r.__class__ is not _Int or not _LOW <= r <= _HIGH:
         r = _integer(r, "combinations", "r")
     if with_replacement.__class__ is not _Bool:
         with_replacement = _flag(with_replacement, "combinations", "with_replacement")
@@ -7136,11 +7136,11 @@ def _repeat_interleave_int(input, repeats, dim=None, *, output_size=None, axis=_
         dim = axis
     if input.__class__ is not _Tensor:
         input = _tensor(input, "repeat_interleave", "input")
-    if repeats.__class__ is not _Int:
+    if repeats.__class__ is not _Int or not _LOW <= repeats <= _HIGH:
         repeats = _integer(repeats, "repeat_interleave", "repeats")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _optional_integer(dim, "repeat_interleave", "dim")
-    if output_size.__class__ is not _Int:
+    if output_size.__class__ is not _Int or not _LOW <= output_size <= _HIGH:
         output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
     cell = _take() if _cells else _Cell()
     status = c_repeat_interleave_int(input._h, repeats, dim, output_size, cell.address)
@@ -7160,9 +7160,9 @@ def _repeat_interleave_tensor(input, repeats, dim=None, *, output_size=None, axi
         input = _tensor(input, "repeat_interleave", "input")
     if repeats.__class__ is not _Tensor:
         repeats = _tensor(repeats, "repeat_interleave", "repeats")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _optional_integer(dim, "repeat_interleave", "dim")
-    if output_size.__class__ is not _Int:
+    if output_size.__class__ is not _Int or not _LOW <= output_size <= _HIGH:
         output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
     cell = _take() if _cells else _Cell()
     status = c_repeat_interleave_tensor(input._h, repeats._h, dim, output_size, cell.address)
@@ -7178,7 +7178,7 @@ def _repeat_interleave_default(repeats, *, output_size=None):
     """Lists every position of the int32 or int64 vector `repeats` as often as its value says."""
     if repeats.__class__ is not _Tensor:
         repeats = _tensor(repeats, "repeat_interleave", "repeats")
-    if output_size.__class__ is not _Int:
+    if output_size.__class__ is not _Int or not _LOW <= output_size <= _HIGH:
         output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
     cell = _take() if _cells else _Cell()
     status = c_repeat_interleave(repeats._h, output_size, cell.address)
@@ -7296,7 +7296,7 @@ def rot90(input, k=1, dims=(0,1)):
     """Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "rot90", "input")
-    if k.__class__ is not _Int:
+    if k.__class__ is not _Int or not _LOW <= k <= _HIGH:
         k = _integer(k, "rot90", "k")
     dims, dims_len = _ints(dims, "rot90", "dims")
     cell = _take() if _cells else _Cell()
@@ -7318,7 +7318,7 @@ def tril(input, diagonal=0, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "tril", "input")
-    if diagonal.__class__ is not _Int:
+    if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
         diagonal = _integer(diagonal, "tril", "diagonal")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -7346,7 +7346,7 @@ def tril_(input, diagonal=0):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "tril_", "input")
-    if diagonal.__class__ is not _Int:
+    if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
         diagonal = _integer(diagonal, "tril_", "diagonal")
     status = c_tril_(input._h, diagonal)
     if status:
@@ -7363,7 +7363,7 @@ def triu(input, diagonal=0, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "triu", "input")
-    if diagonal.__class__ is not _Int:
+    if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
         diagonal = _integer(diagonal, "triu", "diagonal")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -7391,7 +7391,7 @@ def triu_(input, diagonal=0):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "triu_", "input")
-    if diagonal.__class__ is not _Int:
+    if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
         diagonal = _integer(diagonal, "triu_", "diagonal")
     status = c_triu_(input._h, diagonal)
     if status:
@@ -7403,7 +7403,7 @@ def diag(input, diagonal=0, *, out=None):
     """A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diag", "input")
-    if diagonal.__class__ is not _Int:
+    if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
         diagonal = _integer(diagonal, "diag", "diagonal")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -7426,11 +7426,11 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     """Spreads the last dimension over diagonal `offset` of two new dimensions of zeros."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diag_embed", "input")
-    if offset.__class__ is not _Int:
+    if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
         offset = _integer(offset, "diag_embed", "offset")
-    if dim1.__class__ is not _Int:
+    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "diag_embed", "dim1")
-    if dim2.__class__ is not _Int:
+    if dim2.__class__ is not _Int or not _LOW <= dim2 <= _HIGH:
         dim2 = _integer(dim2, "diag_embed", "dim2")
     cell = _take() if _cells else _Cell()
     status = c_diag_embed(input._h, offset, dim1, dim2, cell.address)
@@ -7446,7 +7446,7 @@ def diagflat(input, offset=0):
     """A matrix with the elements of `input` on its diagonal."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diagflat", "input")
-    if offset.__class__ is not _Int:
+    if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
         offset = _integer(offset, "diagflat", "offset")
     cell = _take() if _cells else _Cell()
     status = c_diagflat(input._h, offset, cell.address)
@@ -7464,11 +7464,11 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
         input = _tensor(input, "diagonal_scatter", "input")
     if src.__class__ is not _Tensor:
         src = _tensor(src, "diagonal_scatter", "src")
-    if offset.__class__ is not _Int:
+    if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
         offset = _integer(offset, "diagonal_scatter", "offset")
-    if dim1.__class__ is not _Int:
+    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "diagonal_scatter", "dim1")
-    if dim2.__class__ is not _Int:
+    if dim2.__class__ is not _Int or not _LOW <= dim2 <= _HIGH:
         dim2 = _integer(dim2, "diagonal_scatter", "dim2")
     cell = _take() if _cells else _Cell()
     status = c_diagonal_scatter(input._h, src._h, offset, dim1, dim2, cell.address)
@@ -7486,9 +7486,9 @@ def select_scatter(input, src, dim, index):
         input = _tensor(input, "select_scatter", "input")
     if src.__class__ is not _Tensor:
         src = _tensor(src, "select_scatter", "src")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "select_scatter", "dim")
-    if index.__class__ is not _Int:
+    if index.__class__ is not _Int or not _LOW <= index <= _HIGH:
         index = _integer(index, "select_scatter", "index")
     cell = _take() if _cells else _Cell()
     status = c_select_scatter(input._h, src._h, dim, index, cell.address)
@@ -7508,13 +7508,13 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, axis=_abse
         input = _tensor(input, "slice_scatter", "input")
     if src.__class__ is not _Tensor:
         src = _tensor(src, "slice_scatter", "src")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "slice_scatter", "dim")
-    if start.__class__ is not _Int:
+    if start.__class__ is not _Int or not _LOW <= start <= _HIGH:
         start = _optional_integer(start, "slice_scatter", "start")
-    if end.__class__ is not _Int:
+    if end.__class__ is not _Int or not _LOW <= end <= _HIGH:
         end = _optional_integer(end, "slice_scatter", "end")
-    if step.__class__ is not _Int:
+    if step.__class__ is not _Int or not _LOW <= step <= _HIGH:
         step = _integer(step, "slice_scatter", "step")
     cell = _take() if _cells else _Cell()
     status = c_slice_scatter(input._h, src._h, dim, start, end, step, cell.address)
@@ -7534,7 +7534,7 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
         src = _tensor(src, "as_strided_scatter", "src")
     size, size_len = _ints(size, "as_strided_scatter", "size")
     stride, stride_len = _ints(stride, "as_strided_scatter", "stride")
-    if storage_offset.__class__ is not _Int:
+    if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _optional_integer(storage_offset, "as_strided_scatter", "storage_offset")
     cell = _take() if _cells else _Cell()
     status = c_as_strided_scatter(input._h, src._h, size, size_len, stride, stride_len, storage_offset, cell.address)
@@ -8599,7 +8599,7 @@ def _tensordot_default(input, other, dims=2, *, out=None):
         input = _tensor(input, "tensordot", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "tensordot", "other")
-    if dims.__class__ is not _Int:
+    if dims.__class__ is not _Int or not _LOW <= dims <= _HIGH:
         dims = _integer(dims, "tensordot", "dims")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -8674,13 +8674,13 @@ def to_string(input, precision=4, threshold=1000, edgeitems=3, linewidth=80, sci
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "to_string", "input")
-    if precision.__class__ is not _Int:
+    if precision.__class__ is not _Int or not _LOW <= precision <= _HIGH:
         precision = _integer(precision, "to_string", "precision")
-    if threshold.__class__ is not _Int:
+    if threshold.__class__ is not _Int or not _LOW <= threshold <= _HIGH:
         threshold = _integer(threshold, "to_string", "threshold")
-    if edgeitems.__class__ is not _Int:
+    if edgeitems.__class__ is not _Int or not _LOW <= edgeitems <= _HIGH:
         edgeitems = _integer(edgeitems, "to_string", "edgeitems")
-    if linewidth.__class__ is not _Int:
+    if linewidth.__class__ is not _Int or not _LOW <= linewidth <= _HIGH:
         linewidth = _integer(linewidth, "to_string", "linewidth")
     sci_mode = -1 if sci_mode is None else _flag(sci_mode, "to_string", "sci_mode")
     cell0 = _take() if _cells else _Cell()
@@ -8810,7 +8810,7 @@ def parse_device(text):
 
 def set_num_threads(n):
     """Sets how many threads one operator may use; at least 1. Results do not depend on it."""
-    if n.__class__ is not _Int:
+    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "set_num_threads", "n")
     status = c_set_num_threads(n)
     if status:
@@ -8905,9 +8905,9 @@ def _randint_default(low, high, size, *, generator=None, dtype=None, layout=None
     """Makes a tensor of random integers from [low, high). `dtype` is int64 unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if low.__class__ is not _Int:
+    if low.__class__ is not _Int or not _LOW <= low <= _HIGH:
         low = _integer(low, "randint", "low")
-    if high.__class__ is not _Int:
+    if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
         high = _integer(high, "randint", "high")
     size, size_len = _ints(size, "randint", "size")
     if generator is not None and generator.__class__ is not _Generator:
@@ -8936,7 +8936,7 @@ def _randint_high(high, size, *, generator=None, dtype=None, layout=None, device
     """Makes a tensor of random integers from [0, high). `dtype` is int64 unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if high.__class__ is not _Int:
+    if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
         high = _integer(high, "randint", "high")
     size, size_len = _ints(size, "randint", "size")
     if generator is not None and generator.__class__ is not _Generator:
@@ -8986,7 +8986,7 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=Non
     """Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if n.__class__ is not _Int:
+    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "randperm", "n")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "randperm", "generator")
@@ -9060,9 +9060,9 @@ def _randint_like_default(input, low, high, *, generator=None, dtype=None, layou
         _unsupported(requires_grad, pin_memory)
     if input.__class__ is not _Tensor:
         input = _tensor(input, "randint_like", "input")
-    if low.__class__ is not _Int:
+    if low.__class__ is not _Int or not _LOW <= low <= _HIGH:
         low = _integer(low, "randint_like", "low")
-    if high.__class__ is not _Int:
+    if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
         high = _integer(high, "randint_like", "high")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "randint_like", "generator")
@@ -9086,7 +9086,7 @@ def _randint_like_high(input, high, *, generator=None, dtype=None, layout=None, 
         _unsupported(requires_grad, pin_memory)
     if input.__class__ is not _Tensor:
         input = _tensor(input, "randint_like", "input")
-    if high.__class__ is not _Int:
+    if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
         high = _integer(high, "randint_like", "high")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "randint_like", "generator")
@@ -9274,7 +9274,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
     """Draws `num_samples` indices from each row of weights in `input`, of one or two dimensions."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "multinomial", "input")
-    if num_samples.__class__ is not _Int:
+    if num_samples.__class__ is not _Int or not _LOW <= num_samples <= _HIGH:
         num_samples = _integer(num_samples, "multinomial", "num_samples")
     if replacement.__class__ is not _Bool:
         replacement = _flag(replacement, "multinomial", "replacement")
@@ -9361,9 +9361,9 @@ def _random__from(input, from_, to=None, *, generator=None):
     """Fills `input` with random integers from [from_, to)."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "random_", "input")
-    if from_.__class__ is not _Int:
+    if from_.__class__ is not _Int or not _LOW <= from_ <= _HIGH:
         from_ = _integer(from_, "random_", "from_")
-    if to.__class__ is not _Int:
+    if to.__class__ is not _Int or not _LOW <= to <= _HIGH:
         to = _optional_integer(to, "random_", "to")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "random_", "generator")
@@ -9377,7 +9377,7 @@ def _random__to(input, to, *, generator=None):
     """Fills `input` with random integers from [0, to)."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "random_", "input")
-    if to.__class__ is not _Int:
+    if to.__class__ is not _Int or not _LOW <= to <= _HIGH:
         to = _integer(to, "random_", "to")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "random_", "generator")
@@ -9526,7 +9526,7 @@ def geometric_(input, p, *, generator=None):
 
 def manual_seed(seed):
     """Restarts the default generator from `seed`."""
-    if seed.__class__ is not _Int:
+    if seed.__class__ is not _Int or not _LOW <= seed <= _HIGH:
         seed = _integer(seed, "manual_seed", "seed")
     status = c_manual_seed(seed)
     if status:
@@ -9560,7 +9560,7 @@ def generator_manual_seed(input, seed):
     """Restarts the generator from `seed`; negative seeds count as their two's complement."""
     if input.__class__ is not _Generator:
         input = _generator(input, "generator_manual_seed", "input")
-    if seed.__class__ is not _Int:
+    if seed.__class__ is not _Int or not _LOW <= seed <= _HIGH:
         seed = _integer(seed, "generator_manual_seed", "seed")
     status = c_generator_manual_seed(input._h, seed)
     if status:
@@ -9699,7 +9699,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, 
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "prod", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _optional_integer(dim, "prod", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "prod", "keepdim")
@@ -10517,7 +10517,7 @@ def _max_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "max", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "max", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "max", "keepdim")
@@ -10632,7 +10632,7 @@ def _min_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "min", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "min", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "min", "keepdim")
@@ -10724,7 +10724,7 @@ def aminmax(input, *, dim=None, keepdim=False, out=None, axis=_absent, keepdims=
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "aminmax", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _optional_integer(dim, "aminmax", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "aminmax", "keepdim")
@@ -10757,7 +10757,7 @@ def argmax(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argmax", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _optional_integer(dim, "argmax", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "argmax", "keepdim")
@@ -10790,7 +10790,7 @@ def argmin(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argmin", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _optional_integer(dim, "argmin", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "argmin", "keepdim")
@@ -10970,7 +10970,7 @@ def round(input, *, decimals=0, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "round", "input")
-    if decimals.__class__ is not _Int:
+    if decimals.__class__ is not _Int or not _LOW <= decimals <= _HIGH:
         decimals = _integer(decimals, "round", "decimals")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -11000,7 +11000,7 @@ def round_(input, *, decimals=0):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "round_", "input")
-    if decimals.__class__ is not _Int:
+    if decimals.__class__ is not _Int or not _LOW <= decimals <= _HIGH:
         decimals = _integer(decimals, "round_", "decimals")
     status = c_round_(input._h, decimals)
     if status:
@@ -11596,7 +11596,7 @@ def cumsum(input, dim, *, dtype=None, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cumsum", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumsum", "dim")
     dtype = -1 if dtype is None else _dtype_code(dtype, "cumsum", "dtype")
     if out is not None:
@@ -11624,7 +11624,7 @@ def cumsum_(input, dim, *, dtype=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cumsum_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumsum_", "dim")
     dtype = -1 if dtype is None else _dtype_code(dtype, "cumsum_", "dtype")
     status = c_cumsum_(input._h, dim, dtype)
@@ -11641,7 +11641,7 @@ def cumprod(input, dim, *, dtype=None, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cumprod", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumprod", "dim")
     dtype = -1 if dtype is None else _dtype_code(dtype, "cumprod", "dtype")
     if out is not None:
@@ -11669,7 +11669,7 @@ def cumprod_(input, dim, *, dtype=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cumprod_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumprod_", "dim")
     dtype = -1 if dtype is None else _dtype_code(dtype, "cumprod_", "dtype")
     status = c_cumprod_(input._h, dim, dtype)
@@ -11689,7 +11689,7 @@ def cummax(input, dim, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cummax", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cummax", "dim")
     if out is not None:
         out = _outputs(out, 2, "cummax")
@@ -11719,7 +11719,7 @@ def cummin(input, dim, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cummin", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cummin", "dim")
     if out is not None:
         out = _outputs(out, 2, "cummin")
@@ -11746,7 +11746,7 @@ def logcumsumexp(input, dim, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "logcumsumexp", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "logcumsumexp", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -11804,7 +11804,7 @@ def softmax(input, dim, dtype=None, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "softmax", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "softmax", "dim")
     dtype = -1 if dtype is None else _dtype_code(dtype, "softmax", "dtype")
     if out is not None:
@@ -11832,7 +11832,7 @@ def log_softmax(input, dim, dtype=None, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "log_softmax", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "log_softmax", "dim")
     dtype = -1 if dtype is None else _dtype_code(dtype, "log_softmax", "dtype")
     if out is not None:
@@ -11865,7 +11865,7 @@ def _sort_default(input, dim=-1, descending=False, *, out=None, axis=_absent):
         dim = axis
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sort", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "sort", "dim")
     if descending.__class__ is not _Bool:
         descending = _flag(descending, "sort", "descending")
@@ -11896,7 +11896,7 @@ def _sort_stable(input, *, stable, dim=-1, descending=False, out=None, axis=_abs
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sort", "input")
     stable = -1 if stable is None else _flag(stable, "sort", "stable")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "sort", "dim")
     if descending.__class__ is not _Bool:
         descending = _flag(descending, "sort", "descending")
@@ -11951,7 +11951,7 @@ def _argsort_default(input, dim=-1, descending=False, *, axis=_absent):
         dim = axis
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argsort", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "argsort", "dim")
     if descending.__class__ is not _Bool:
         descending = _flag(descending, "argsort", "descending")
@@ -11973,7 +11973,7 @@ def _argsort_stable(input, *, stable, dim=-1, descending=False, axis=_absent):
         input = _tensor(input, "argsort", "input")
     if stable.__class__ is not _Bool:
         stable = _flag(stable, "argsort", "stable")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "argsort", "dim")
     if descending.__class__ is not _Bool:
         descending = _flag(descending, "argsort", "descending")
@@ -12049,9 +12049,9 @@ def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None, axis=_absent)
         dim = axis
     if input.__class__ is not _Tensor:
         input = _tensor(input, "topk", "input")
-    if k.__class__ is not _Int:
+    if k.__class__ is not _Int or not _LOW <= k <= _HIGH:
         k = _integer(k, "topk", "k")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "topk", "dim")
     if largest.__class__ is not _Bool:
         largest = _flag(largest, "topk", "largest")
@@ -12101,7 +12101,7 @@ def _median_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "median", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "median", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "median", "keepdim")
@@ -12175,7 +12175,7 @@ def _nanmedian_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "nanmedian", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "nanmedian", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "nanmedian", "keepdim")
@@ -12237,9 +12237,9 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdim
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "kthvalue", "input")
-    if k.__class__ is not _Int:
+    if k.__class__ is not _Int or not _LOW <= k <= _HIGH:
         k = _integer(k, "kthvalue", "k")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "kthvalue", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "kthvalue", "keepdim")
@@ -12275,7 +12275,7 @@ def mode(input, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_abse
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "mode", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "mode", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "mode", "keepdim")
@@ -12695,7 +12695,7 @@ def polygamma(n, input, *, out=None):
     >>> torch.polygamma(1, torch.tensor([1., 2.]))
     tensor([1.6449, 0.6449])
     """
-    if n.__class__ is not _Int:
+    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "polygamma", "n")
     if input.__class__ is not _Tensor:
         input = _tensor(input, "polygamma", "input")
@@ -12724,7 +12724,7 @@ def mvlgamma(input, p, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "mvlgamma", "input")
-    if p.__class__ is not _Int:
+    if p.__class__ is not _Int or not _LOW <= p <= _HIGH:
         p = _integer(p, "mvlgamma", "p")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -12751,7 +12751,7 @@ def mvlgamma_(input, p):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "mvlgamma_", "input")
-    if p.__class__ is not _Int:
+    if p.__class__ is not _Int or not _LOW <= p <= _HIGH:
         p = _integer(p, "mvlgamma_", "p")
     status = c_mvlgamma_(input._h, p)
     if status:
@@ -13330,9 +13330,9 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None, axis=_absen
         dim = axis
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diff", "input")
-    if n.__class__ is not _Int:
+    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "diff", "n")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "diff", "dim")
     if prepend is not None and prepend.__class__ is not _Tensor:
         prepend = _tensor(prepend, "diff", "prepend")
@@ -13367,7 +13367,7 @@ def _trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
         y = _tensor(y, "trapezoid", "y")
     if dx.__class__ is not _Scalar:
         dx = _scalar(dx, "trapezoid", "dx")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "trapezoid", "dim")
     cell = _take() if _cells else _Cell()
     status = c_trapezoid(y._h, dx, dim, cell.address)
@@ -13387,7 +13387,7 @@ def _trapezoid_x(y, x, *, dim=-1, axis=_absent):
         y = _tensor(y, "trapezoid", "y")
     if x.__class__ is not _Tensor:
         x = _tensor(x, "trapezoid", "x")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "trapezoid", "dim")
     cell = _take() if _cells else _Cell()
     status = c_trapezoid_x(y._h, x._h, dim, cell.address)
@@ -13437,7 +13437,7 @@ def _trapz_default(y, *, dx=_ONE, dim=-1, axis=_absent):
         y = _tensor(y, "trapz", "y")
     if dx.__class__ is not _Scalar:
         dx = _scalar(dx, "trapz", "dx")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "trapz", "dim")
     cell = _take() if _cells else _Cell()
     status = c_trapz(y._h, dx, dim, cell.address)
@@ -13457,7 +13457,7 @@ def _trapz_x(y, x, *, dim=-1, axis=_absent):
         y = _tensor(y, "trapz", "y")
     if x.__class__ is not _Tensor:
         x = _tensor(x, "trapz", "x")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "trapz", "dim")
     cell = _take() if _cells else _Cell()
     status = c_trapz_x(y._h, x._h, dim, cell.address)
@@ -13507,7 +13507,7 @@ def _cumulative_trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
         y = _tensor(y, "cumulative_trapezoid", "y")
     if dx.__class__ is not _Scalar:
         dx = _scalar(dx, "cumulative_trapezoid", "dx")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumulative_trapezoid", "dim")
     cell = _take() if _cells else _Cell()
     status = c_cumulative_trapezoid(y._h, dx, dim, cell.address)
@@ -13527,7 +13527,7 @@ def _cumulative_trapezoid_x(y, x, *, dim=-1, axis=_absent):
         y = _tensor(y, "cumulative_trapezoid", "y")
     if x.__class__ is not _Tensor:
         x = _tensor(x, "cumulative_trapezoid", "x")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumulative_trapezoid", "dim")
     cell = _take() if _cells else _Cell()
     status = c_cumulative_trapezoid_x(y._h, x._h, dim, cell.address)
@@ -13575,7 +13575,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cov", "input")
-    if correction.__class__ is not _Int:
+    if correction.__class__ is not _Int or not _LOW <= correction <= _HIGH:
         correction = _integer(correction, "cov", "correction")
     if fweights is not None and fweights.__class__ is not _Tensor:
         fweights = _tensor(fweights, "cov", "fweights")
@@ -13622,7 +13622,7 @@ def cross(input, other, dim=None, *, out=None, axis=_absent):
         input = _tensor(input, "cross", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "cross", "other")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _optional_integer(dim, "cross", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -13703,7 +13703,7 @@ def from_blob(data, nbytes, dtype, size, stride, deleter, context, read_only):
     tensor over the bytes is freed, from whichever thread that happens on; on an error it is not called. Tensors over
     `read_only` bytes refuse to be written.
     """
-    if nbytes.__class__ is not _Int:
+    if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
         nbytes = _integer(nbytes, "from_blob", "nbytes")
     dtype = -1 if dtype is None else _dtype_code(dtype, "from_blob", "dtype")
     size, size_len = _ints(size, "from_blob", "size")
@@ -13761,7 +13761,7 @@ def untyped_storage(input):
 
 def storage_new(nbytes, *, device=None):
     """Makes a storage of `nbytes` zero bytes."""
-    if nbytes.__class__ is not _Int:
+    if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
         nbytes = _integer(nbytes, "storage_new", "nbytes")
     device = _NO_DEVICE if device is None else _device(device, "storage_new", "device")
     cell0 = _take() if _cells else _Cell()
@@ -13805,7 +13805,7 @@ def storage_resize_(input, nbytes):
     """
     if input.__class__ is not _Storage:
         input = _storage(input, "storage_resize_", "input")
-    if nbytes.__class__ is not _Int:
+    if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
         nbytes = _integer(nbytes, "storage_resize_", "nbytes")
     status = c_storage_resize_(input._h, nbytes)
     if status:
@@ -13901,7 +13901,7 @@ def empty_cache():
 
 def set_memory_limit(nbytes):
     """Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit."""
-    if nbytes.__class__ is not _Int:
+    if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
         nbytes = _integer(nbytes, "set_memory_limit", "nbytes")
     status = c_set_memory_limit(nbytes)
     if status:
@@ -14038,9 +14038,9 @@ def flatten(input, start_dim=0, end_dim=-1):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "flatten", "input")
-    if start_dim.__class__ is not _Int:
+    if start_dim.__class__ is not _Int or not _LOW <= start_dim <= _HIGH:
         start_dim = _integer(start_dim, "flatten", "start_dim")
-    if end_dim.__class__ is not _Int:
+    if end_dim.__class__ is not _Int or not _LOW <= end_dim <= _HIGH:
         end_dim = _integer(end_dim, "flatten", "end_dim")
     cell = _take() if _cells else _Cell()
     status = c_flatten(input._h, start_dim, end_dim, cell.address)
@@ -14056,7 +14056,7 @@ def unflatten(input, dim, sizes):
     """Splits dimension `dim` into several of the given sizes, one of which may be -1."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "unflatten", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "unflatten", "dim")
     sizes, sizes_len = _ints(sizes, "unflatten", "sizes")
     cell = _take() if _cells else _Cell()
@@ -14116,9 +14116,9 @@ def transpose(input, dim0, dim1):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "transpose", "input")
-    if dim0.__class__ is not _Int:
+    if dim0.__class__ is not _Int or not _LOW <= dim0 <= _HIGH:
         dim0 = _integer(dim0, "transpose", "dim0")
-    if dim1.__class__ is not _Int:
+    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "transpose", "dim1")
     cell = _take() if _cells else _Cell()
     status = c_transpose(input._h, dim0, dim1, cell.address)
@@ -14139,9 +14139,9 @@ def transpose_(input, dim0, dim1):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "transpose_", "input")
-    if dim0.__class__ is not _Int:
+    if dim0.__class__ is not _Int or not _LOW <= dim0 <= _HIGH:
         dim0 = _integer(dim0, "transpose_", "dim0")
-    if dim1.__class__ is not _Int:
+    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "transpose_", "dim1")
     status = c_transpose_(input._h, dim0, dim1)
     if status:
@@ -14153,9 +14153,9 @@ def swapaxes(input, axis0, axis1):
     """`transpose` under NumPy's name."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "swapaxes", "input")
-    if axis0.__class__ is not _Int:
+    if axis0.__class__ is not _Int or not _LOW <= axis0 <= _HIGH:
         axis0 = _integer(axis0, "swapaxes", "axis0")
-    if axis1.__class__ is not _Int:
+    if axis1.__class__ is not _Int or not _LOW <= axis1 <= _HIGH:
         axis1 = _integer(axis1, "swapaxes", "axis1")
     cell = _take() if _cells else _Cell()
     status = c_swapaxes(input._h, axis0, axis1, cell.address)
@@ -14171,9 +14171,9 @@ def swapaxes_(input, axis0, axis1):
     """`transpose` under NumPy's name."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "swapaxes_", "input")
-    if axis0.__class__ is not _Int:
+    if axis0.__class__ is not _Int or not _LOW <= axis0 <= _HIGH:
         axis0 = _integer(axis0, "swapaxes_", "axis0")
-    if axis1.__class__ is not _Int:
+    if axis1.__class__ is not _Int or not _LOW <= axis1 <= _HIGH:
         axis1 = _integer(axis1, "swapaxes_", "axis1")
     status = c_swapaxes_(input._h, axis0, axis1)
     if status:
@@ -14185,9 +14185,9 @@ def swapdims(input, dim0, dim1):
     """`transpose` under another name."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "swapdims", "input")
-    if dim0.__class__ is not _Int:
+    if dim0.__class__ is not _Int or not _LOW <= dim0 <= _HIGH:
         dim0 = _integer(dim0, "swapdims", "dim0")
-    if dim1.__class__ is not _Int:
+    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "swapdims", "dim1")
     cell = _take() if _cells else _Cell()
     status = c_swapdims(input._h, dim0, dim1, cell.address)
@@ -14203,9 +14203,9 @@ def swapdims_(input, dim0, dim1):
     """`transpose` under another name."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "swapdims_", "input")
-    if dim0.__class__ is not _Int:
+    if dim0.__class__ is not _Int or not _LOW <= dim0 <= _HIGH:
         dim0 = _integer(dim0, "swapdims_", "dim0")
-    if dim1.__class__ is not _Int:
+    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "swapdims_", "dim1")
     status = c_swapdims_(input._h, dim0, dim1)
     if status:
@@ -14238,9 +14238,9 @@ def _movedim_default(input, source, destination):
     """Moves dimension `source` to `destination`; the others keep their order."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "movedim", "input")
-    if source.__class__ is not _Int:
+    if source.__class__ is not _Int or not _LOW <= source <= _HIGH:
         source = _integer(source, "movedim", "source")
-    if destination.__class__ is not _Int:
+    if destination.__class__ is not _Int or not _LOW <= destination <= _HIGH:
         destination = _integer(destination, "movedim", "destination")
     cell = _take() if _cells else _Cell()
     status = c_movedim(input._h, source, destination, cell.address)
@@ -14293,9 +14293,9 @@ def _moveaxis_default(input, source, destination):
     """Moves dimension `source` to `destination`; the others keep their order."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "moveaxis", "input")
-    if source.__class__ is not _Int:
+    if source.__class__ is not _Int or not _LOW <= source <= _HIGH:
         source = _integer(source, "moveaxis", "source")
-    if destination.__class__ is not _Int:
+    if destination.__class__ is not _Int or not _LOW <= destination <= _HIGH:
         destination = _integer(destination, "moveaxis", "destination")
     cell = _take() if _cells else _Cell()
     status = c_moveaxis(input._h, source, destination, cell.address)
@@ -14493,7 +14493,7 @@ def _squeeze_dim(input, dim):
     """Drops dimension `dim` if its size is 1."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "squeeze", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "squeeze", "dim")
     cell = _take() if _cells else _Cell()
     status = c_squeeze_dim(input._h, dim, cell.address)
@@ -14573,7 +14573,7 @@ def _squeeze__dim(input, dim):
     """Drops dimension `dim` if its size is 1."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "squeeze_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "squeeze_", "dim")
     status = c_squeeze_dim_(input._h, dim)
     if status:
@@ -14636,7 +14636,7 @@ def unsqueeze(input, dim):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "unsqueeze", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "unsqueeze", "dim")
     cell = _take() if _cells else _Cell()
     status = c_unsqueeze(input._h, dim, cell.address)
@@ -14657,7 +14657,7 @@ def unsqueeze_(input, dim):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "unsqueeze_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "unsqueeze_", "dim")
     status = c_unsqueeze_(input._h, dim)
     if status:
@@ -14669,11 +14669,11 @@ def _narrow_default(input, dim, start, length):
     """Positions `start` to `start + length` of dimension `dim`."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "narrow", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "narrow", "dim")
-    if start.__class__ is not _Int:
+    if start.__class__ is not _Int or not _LOW <= start <= _HIGH:
         start = _integer(start, "narrow", "start")
-    if length.__class__ is not _Int:
+    if length.__class__ is not _Int or not _LOW <= length <= _HIGH:
         length = _integer(length, "narrow", "length")
     cell = _take() if _cells else _Cell()
     status = c_narrow(input._h, dim, start, length, cell.address)
@@ -14689,11 +14689,11 @@ def _narrow_tensor(input, dim, start, length):
     """`narrow` from a position that a zero-dim integral tensor holds."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "narrow", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "narrow", "dim")
     if start.__class__ is not _Tensor:
         start = _tensor(start, "narrow", "start")
-    if length.__class__ is not _Int:
+    if length.__class__ is not _Int or not _LOW <= length <= _HIGH:
         length = _integer(length, "narrow", "length")
     cell = _take() if _cells else _Cell()
     status = c_narrow_tensor(input._h, dim, start._h, length, cell.address)
@@ -14732,9 +14732,9 @@ def select(input, dim, index):
     """Position `index` of dimension `dim`, which goes away."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "select", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "select", "dim")
-    if index.__class__ is not _Int:
+    if index.__class__ is not _Int or not _LOW <= index <= _HIGH:
         index = _integer(index, "select", "index")
     cell = _take() if _cells else _Cell()
     status = c_select(input._h, dim, index, cell.address)
@@ -14752,13 +14752,13 @@ def slice(input, dim=0, start=None, end=None, step=1, *, axis=_absent):
         dim = axis
     if input.__class__ is not _Tensor:
         input = _tensor(input, "slice", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "slice", "dim")
-    if start.__class__ is not _Int:
+    if start.__class__ is not _Int or not _LOW <= start <= _HIGH:
         start = _optional_integer(start, "slice", "start")
-    if end.__class__ is not _Int:
+    if end.__class__ is not _Int or not _LOW <= end <= _HIGH:
         end = _optional_integer(end, "slice", "end")
-    if step.__class__ is not _Int:
+    if step.__class__ is not _Int or not _LOW <= step <= _HIGH:
         step = _integer(step, "slice", "step")
     cell = _take() if _cells else _Cell()
     status = c_slice(input._h, dim, start, end, step, cell.address)
@@ -14776,7 +14776,7 @@ def as_strided(input, size, stride, storage_offset=None):
         input = _tensor(input, "as_strided", "input")
     size, size_len = _ints(size, "as_strided", "size")
     stride, stride_len = _ints(stride, "as_strided", "stride")
-    if storage_offset.__class__ is not _Int:
+    if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _optional_integer(storage_offset, "as_strided", "storage_offset")
     cell = _take() if _cells else _Cell()
     status = c_as_strided(input._h, size, size_len, stride, stride_len, storage_offset, cell.address)
@@ -14794,7 +14794,7 @@ def as_strided_(input, size, stride, storage_offset=None):
         input = _tensor(input, "as_strided_", "input")
     size, size_len = _ints(size, "as_strided_", "size")
     stride, stride_len = _ints(stride, "as_strided_", "stride")
-    if storage_offset.__class__ is not _Int:
+    if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _optional_integer(storage_offset, "as_strided_", "storage_offset")
     status = c_as_strided_(input._h, size, size_len, stride, stride_len, storage_offset)
     if status:
@@ -14812,11 +14812,11 @@ def unfold(input, dimension, size, step):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "unfold", "input")
-    if dimension.__class__ is not _Int:
+    if dimension.__class__ is not _Int or not _LOW <= dimension <= _HIGH:
         dimension = _integer(dimension, "unfold", "dimension")
-    if size.__class__ is not _Int:
+    if size.__class__ is not _Int or not _LOW <= size <= _HIGH:
         size = _integer(size, "unfold", "size")
-    if step.__class__ is not _Int:
+    if step.__class__ is not _Int or not _LOW <= step <= _HIGH:
         step = _integer(step, "unfold", "step")
     cell = _take() if _cells else _Cell()
     status = c_unfold(input._h, dimension, size, step, cell.address)
@@ -14832,11 +14832,11 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
     """Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diagonal", "input")
-    if offset.__class__ is not _Int:
+    if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
         offset = _integer(offset, "diagonal", "offset")
-    if dim1.__class__ is not _Int:
+    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "diagonal", "dim1")
-    if dim2.__class__ is not _Int:
+    if dim2.__class__ is not _Int or not _LOW <= dim2 <= _HIGH:
         dim2 = _integer(dim2, "diagonal", "dim2")
     cell = _take() if _cells else _Cell()
     status = c_diagonal(input._h, offset, dim1, dim2, cell.address)
@@ -14868,7 +14868,7 @@ def unbind(input, dim=0, *, axis=_absent):
         dim = axis
     if input.__class__ is not _Tensor:
         input = _tensor(input, "unbind", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "unbind", "dim")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -14887,9 +14887,9 @@ def _split_default(tensor, split_size_or_sections, dim=0, *, axis=_absent):
         dim = axis
     if tensor.__class__ is not _Tensor:
         tensor = _tensor(tensor, "split", "tensor")
-    if split_size_or_sections.__class__ is not _Int:
+    if split_size_or_sections.__class__ is not _Int or not _LOW <= split_size_or_sections <= _HIGH:
         split_size_or_sections = _integer(split_size_or_sections, "split", "split_size_or_sections")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "split", "dim")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -14909,7 +14909,7 @@ def _split_sizes(tensor, split_size_or_sections, dim=0, *, axis=_absent):
     if tensor.__class__ is not _Tensor:
         tensor = _tensor(tensor, "split", "tensor")
     split_size_or_sections, split_size_or_sections_len = _ints(split_size_or_sections, "split", "split_size_or_sections")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "split", "dim")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -14952,7 +14952,7 @@ def split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "split_with_sizes", "input")
     split_sizes, split_sizes_len = _ints(split_sizes, "split_with_sizes", "split_sizes")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "split_with_sizes", "dim")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -14971,9 +14971,9 @@ def chunk(input, chunks, dim=0, *, axis=_absent):
         dim = axis
     if input.__class__ is not _Tensor:
         input = _tensor(input, "chunk", "input")
-    if chunks.__class__ is not _Int:
+    if chunks.__class__ is not _Int or not _LOW <= chunks <= _HIGH:
         chunks = _integer(chunks, "chunk", "chunks")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "chunk", "dim")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -14992,9 +14992,9 @@ def _tensor_split_default(input, sections, dim=0, *, axis=_absent):
         dim = axis
     if input.__class__ is not _Tensor:
         input = _tensor(input, "tensor_split", "input")
-    if sections.__class__ is not _Int:
+    if sections.__class__ is not _Int or not _LOW <= sections <= _HIGH:
         sections = _integer(sections, "tensor_split", "sections")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "tensor_split", "dim")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -15014,7 +15014,7 @@ def _tensor_split_indices(input, indices, dim=0, *, axis=_absent):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "tensor_split", "input")
     indices, indices_len = _ints(indices, "tensor_split", "indices")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "tensor_split", "dim")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -15035,7 +15035,7 @@ def _tensor_split_tensor(input, tensor_indices_or_sections, dim=0, *, axis=_abse
         input = _tensor(input, "tensor_split", "input")
     if tensor_indices_or_sections.__class__ is not _Tensor:
         tensor_indices_or_sections = _tensor(tensor_indices_or_sections, "tensor_split", "tensor_indices_or_sections")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "tensor_split", "dim")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -15082,7 +15082,7 @@ def _hsplit_default(input, sections):
     """Cuts columns (the only dimension of a vector) into equal sections; the size must divide."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "hsplit", "input")
-    if sections.__class__ is not _Int:
+    if sections.__class__ is not _Int or not _LOW <= sections <= _HIGH:
         sections = _integer(sections, "hsplit", "sections")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -15138,7 +15138,7 @@ def _vsplit_default(input, sections):
     """Cuts rows into equal sections; the size must divide."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "vsplit", "input")
-    if sections.__class__ is not _Int:
+    if sections.__class__ is not _Int or not _LOW <= sections <= _HIGH:
         sections = _integer(sections, "vsplit", "sections")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -15194,7 +15194,7 @@ def _dsplit_default(input, sections):
     """Cuts dimension 2 into equal sections; the size must divide."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "dsplit", "input")
-    if sections.__class__ is not _Int:
+    if sections.__class__ is not _Int or not _LOW <= sections <= _HIGH:
         sections = _integer(sections, "dsplit", "sections")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()

@@ -190,6 +190,15 @@ def test_wrong_arguments_are_named():
         torch.zeros(2, dtype="float")
 
 
+def test_integers_of_more_than_64_bits_are_refused():
+    x = torch.zeros(2, 2)
+    for call in (lambda: x.select(0, 2**64), lambda: x.sum(2**64), lambda: torch.zeros(2**64), lambda: x + 2**70):
+        with pytest.raises(RuntimeError, match="64 bits"):
+            call()
+    with pytest.raises(IndexError, match="64 bits"):
+        x[2**64]
+
+
 def test_overloads():
     x = torch.tensor([[1, 5], [7, 2]])
     assert torch.max(x).item() == 7

@@ -354,7 +354,7 @@ func (c *code) convert(a schema.Arg, function string, lastOperand bool) (pass []
 		if optional {
 			helper = "_optional_integer"
 		}
-		c.when(p+".__class__ is not _Int", fmt.Sprintf("%s = %s(%s)", p, helper, where))
+		c.when(fmt.Sprintf("%s.__class__ is not _Int or not _LOW <= %s <= _HIGH", p, p), fmt.Sprintf("%s = %s(%s)", p, helper, where))
 	case "float":
 		if optional {
 			c.line("%s = None if %s is None else _double(%s)", p, p, where)

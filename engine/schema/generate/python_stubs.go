@@ -27,7 +27,7 @@ _Number: TypeAlias = _bool | _int | _float | _complex
 var pyOwnMethods = []string{"T", "H", "mT", "mH", "real", "imag", "to", "nonzero"}
 
 // pyOwnFunctions are the functions that __init__.pyi declares itself.
-var pyOwnFunctions = []string{"manual_seed", "nonzero", "scalar_tensor"}
+var pyOwnFunctions = []string{"manual_seed", "nonzero", "scalar_tensor", "tensordot"}
 
 // pyType is the annotation of an argument, or of a result when result is set.
 func pyType(t schema.Type, result bool) string {
