@@ -456,6 +456,7 @@ var calls = [...]func(frame) error{
 		r0, err := ops.IndexReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
 		return f.setTensors(err, r0)
 	}, // index_reduce
+	func(f frame) error { r, err := ops.NonzeroNumpy(f.tensor(0)); return f.setList(err, r) }, // where.condition
 	func(f frame) error {
 		r0, err := ops.Cat(f.out(0), f.tensors(0), f.int(1))
 		return f.setTensors(err, r0)

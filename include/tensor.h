@@ -1817,6 +1817,9 @@ TENSOR_API tensor_status tensor_index_reduce(const tensor_t *self, int64_t dim, 
 TENSOR_API tensor_status tensor_index_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self);
 TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t *out);
 
+// The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
+TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tensor_t ***out, int64_t *out_len);
+
 // ------------------------------------------------------------------------------------------------------------- joining
 
 // Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.

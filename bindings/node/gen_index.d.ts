@@ -3399,6 +3399,20 @@ export function indexReduce(input: Tensor, dim: Int, index: Tensor, source: Tens
 export function indexReduceAsync(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Promise<Tensor>;
 export function indexReduceAsync(input: Tensor, dim: Int, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Promise<Tensor>;
 /**
+ * The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
+ */
+export function where(condition: Tensor): Tensor[];
+/**
+ * Takes the element of `self` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
+ */
+export function where(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** where, off the event loop. */
+export function whereAsync(condition: Tensor): Promise<Tensor[]>;
+/** where, off the event loop. */
+export function whereAsync(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function whereAsync(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
  * Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
  */
 export function cat(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
@@ -4584,14 +4598,6 @@ export function fminAsync(input: Tensor, other: Tensor, options?: { out?: Tensor
 export function relu(input: Tensor): Tensor;
 /** relu, off the event loop. */
 export function reluAsync(input: Tensor): Promise<Tensor>;
-/**
- * Takes the element of `self` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
- */
-export function where(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor | null }): Tensor;
-export function where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** where, off the event loop. */
-export function whereAsync(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function whereAsync(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
  * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
  */

@@ -2274,6 +2274,30 @@ static const lt_operator overloads_index_reduce[] = {
     {"indexReduce", arguments_index_reduce, results_index_reduce, 6, 5, 1, -1, {{call_index_reduce, NULL}, {call_index_reduce_, NULL}, {call_index_reduce_out, NULL}}},
 };
 
+static tensor_status call_where_condition(const lt_value *a, lt_value *r) { return tensor_where_condition(a[0].tensor, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_where_condition[] = {
+    {"condition", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_where_condition[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static tensor_status call_where(const lt_value *a, lt_value *r) { return tensor_where(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
+static tensor_status call_where_scalar(const lt_value *a, lt_value *r) { return tensor_where_scalar(a[0].tensor, a[1].tensor, a[2].scalar, &r[0].tensor); }
+static tensor_status call_where_out(const lt_value *a, lt_value *r) { return tensor_where_out(a[0].tensor, a[1].tensor, a[2].tensor, r[0].tensor); }
+static tensor_status call_where_scalar_out(const lt_value *a, lt_value *r) { return tensor_where_scalar_out(a[0].tensor, a[1].tensor, a[2].scalar, r[0].tensor); }
+static const lt_argument arguments_where[] = {
+    {"condition", LT_TENSOR, 0, {0}},
+    {"input", LT_OPERAND, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_where[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_where_condition[] = {
+    {"where", arguments_where_condition, results_where_condition, 1, 1, 1, -1, {{call_where_condition, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"where", arguments_where, results_where, 3, 3, 1, 2, {{call_where, call_where_scalar}, {NULL, NULL}, {call_where_out, call_where_scalar_out}}},
+};
+
 static tensor_status call_cat(const lt_value *a, lt_value *r) { return tensor_cat(a[0].list.data, a[0].list.length, a[1].i, &r[0].tensor); }
 static tensor_status call_cat_out(const lt_value *a, lt_value *r) { return tensor_cat_out(a[0].list.data, a[0].list.length, a[1].i, r[0].tensor); }
 static const lt_argument arguments_cat[] = {
@@ -4375,22 +4399,6 @@ static const lt_operator overloads_relu[] = {
     {"relu", arguments_relu, results_relu, 1, 1, 1, -1, {{call_relu, NULL}, {call_relu_, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_where(const lt_value *a, lt_value *r) { return tensor_where(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
-static tensor_status call_where_scalar(const lt_value *a, lt_value *r) { return tensor_where_scalar(a[0].tensor, a[1].tensor, a[2].scalar, &r[0].tensor); }
-static tensor_status call_where_out(const lt_value *a, lt_value *r) { return tensor_where_out(a[0].tensor, a[1].tensor, a[2].tensor, r[0].tensor); }
-static tensor_status call_where_scalar_out(const lt_value *a, lt_value *r) { return tensor_where_scalar_out(a[0].tensor, a[1].tensor, a[2].scalar, r[0].tensor); }
-static const lt_argument arguments_where[] = {
-    {"condition", LT_TENSOR, 0, {0}},
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
-};
-static const lt_argument results_where[] = {
-    {"out", LT_TENSOR, 0, {0}},
-};
-static const lt_operator overloads_where[] = {
-    {"where", arguments_where, results_where, 3, 3, 1, 2, {{call_where, call_where_scalar}, {NULL, NULL}, {call_where_out, call_where_scalar_out}}},
-};
-
 static tensor_status call_cumsum(const lt_value *a, lt_value *r) { return tensor_cumsum(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
 static tensor_status call_cumsum_(const lt_value *a, lt_value *r) { (void)r; return tensor_cumsum_(a[0].tensor, a[1].i, (tensor_dtype)a[2].i); }
 static tensor_status call_cumsum_out(const lt_value *a, lt_value *r) { return tensor_cumsum_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
@@ -6321,6 +6329,7 @@ const lt_entry lt_entries[] = {
     {"indexCopy", overloads_index_copy, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"indexFill", overloads_index_fill, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"indexReduce", overloads_index_reduce, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"where", overloads_where_condition, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"cat", overloads_cat, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"concat", overloads_concat, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"concatenate", overloads_concatenate, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -6459,7 +6468,6 @@ const lt_entry lt_entries[] = {
     {"fmax", overloads_fmax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"fmin", overloads_fmin, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"relu", overloads_relu, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
-    {"where", overloads_where, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"cumsum", overloads_cumsum, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"cumprod", overloads_cumprod, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"cummax", overloads_cummax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},

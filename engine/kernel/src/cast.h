@@ -157,6 +157,14 @@ void cast_row(const char *src, int64_t ss, char *dst, int64_t ds, int64_t n) {
     }
     return;
   }
+  if constexpr (__is_same(From, To)) {
+    if (ss == -(int64_t)sizeof(From) && ds == (int64_t)sizeof(To)) {
+      const From *__restrict s = (const From *)src;
+      To *__restrict d = (To *)dst;
+      for (int64_t i = 0; i < n; i++) d[i] = s[-i];
+      return;
+    }
+  }
   if (ss == 0 && ds == (int64_t)sizeof(To)) {
     const To v = convert<To>(*(const From *)src);
     To *d = (To *)dst;

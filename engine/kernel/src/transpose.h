@@ -47,7 +47,7 @@ LT_INLINE void turn_block(char *dst, int64_t dst_step, const char *src, int64_t 
 template <class T, int N>
 void turn_plane(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t columns,
                 int64_t rows) {
-  constexpr int64_t kLines = 2 * 64 / sizeof(T);  // two cache lines on either side
+  constexpr int64_t kLines = 64 / sizeof(T);  // one cache line of src at a time
   const int64_t s = sizeof(T);
   for (int64_t top = 0; top < rows; top += kLines) {
     const int64_t bottom = rows - top < kLines ? rows : top + kLines;
