@@ -175,6 +175,8 @@ func resolve(op string, view *tensor.Tensor, tensors []*tensor.Tensor) (a *advan
 	for d, t := range tensors {
 		switch {
 		case t == nil || t == absorbed:
+		case t.Device() != view.Device() && t.Device().Type != device.CPU:
+			return a, status.Runtimef("%s: indices should be either on cpu or on the same device as the indexed tensor (%v), but an index is on %v", op, view.Device(), t.Device())
 		case isMask(t):
 			if err := a.expandMask(op, view, perDim, d, t); err != nil {
 				return a, err

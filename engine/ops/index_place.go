@@ -137,7 +137,7 @@ func whole(op string, index *tensor.Tensor, other []int64, d int) (*tensor.Tenso
 // [-size, size) and made non-negative. outOfRange makes the error for a value that is not.
 func positions(op string, index *tensor.Tensor, size int64, wrap bool, outOfRange func(i int64) error) (*tensor.Tensor, error) {
 	t, err := cloneUnless(op, index, index.DType() == dtype.Int64 && index.IsContiguous(), dtype.Int64)
-	if err != nil || t.Numel() == 0 {
+	if err != nil || t.Numel() == 0 || t.IsMeta() {
 		return t, err
 	}
 	lo, hi := valueRange(t)

@@ -212,13 +212,16 @@ func NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.
 	return t, err
 }
 
-// leastValue is the smallest element of a real tensor, +Inf for none.
+// leastValue is the smallest element of a real tensor, 0 for none and on the meta device.
 func leastValue(t *tensor.Tensor) (float64, error) {
 	flat, err := dense("normal", t, dtype.Float64)
 	if err != nil {
 		return 0, err
 	}
 	defer flat.Release()
+	if flat.IsMeta() {
+		return 0, nil
+	}
 	low := 0.0
 	for i, v := range unsafe.Slice((*float64)(flat.Data()), flat.Numel()) {
 		if i == 0 || v < low {

@@ -1,68 +1,60 @@
-package parallel_test
+package parallel
 
 import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
+func withThreads(t *testing.T, n int) {
+	old := Threads()
+	SetThreads(n)
+	t.Cleanup(func() { SetThreads(old) })
+}
+
 func TestForCoversEveryIndexOnce(t *testing.T) {
-	defer parallel.SetThreads(parallel.Threads())
-	for threads := 1; threads <= 4; threads++ {
-		parallel.SetThreads(threads)
-		for _, n := range []int64{0, 1, 2, 7, 1000, 100_003} {
-			counts := make([]atomic.Int32, n)
-			parallel.For(n, 16, func(begin, end int64) {
+	for _, threads := range []int{1, 2, 3, 7} {
+		withThreads(t, threads)
+		for _, c := range []struct{ n, grain int64 }{{0, 1}, {1, 1}, {10, 3}, {100, 1}, {101, 50}, {5, 100}, {8, 0}} {
+			seen := make([]atomic.Int32, c.n)
+			For(c.n, c.grain, func(begin, end int64) {
 				for i := begin; i < end; i++ {
-					counts[i].Add(1)
+					seen[i].Add(1)
 				}
 			})
-			for i := range counts {
-				if c := counts[i].Load(); c != 1 {
-					t.Fatalf("%d threads: index %d of %d was visited %d times", threads, i, n, c)
-				}
+			for i := range seen {
+				require.EqualValues(t, 1, seen[i].Load(), "index %d of %v with %d threads", i, c, threads)
 			}
 		}
 	}
 }
 
-func TestForRaisesAWorkersPanic(t *testing.T) {
-	defer parallel.SetThreads(parallel.Threads())
-	parallel.SetThreads(4)
-	for range 100 {
-		v := func() (v any) {
-			defer func() { v = recover() }()
-			parallel.For(1000, 1, func(begin, _ int64) {
-				if begin > 500 {
-					panic("piece failed")
+func TestForRaisesAWorkersPanicInTheCaller(t *testing.T) {
+	withThreads(t, 4)
+	for _, bad := range []int64{0, 99} { // in the caller's piece, in another goroutine's
+		v := raised(func() {
+			For(100, 1, func(begin, end int64) {
+				if begin <= bad && bad < end {
+					panic("broken")
 				}
 			})
-			return nil
-		}()
-		p, ok := v.(*parallel.Panic)
-		if assert.True(t, ok) {
-			assert.Equal(t, "piece failed", p.Value)
-			assert.Contains(t, string(p.Stack), "parallel_test")
-		}
+		})
+		p, ok := v.(*Panic)
+		require.True(t, ok, "got %v", v)
+		assert.Equal(t, "broken", p.Value)
+		assert.Contains(t, string(p.Stack), "parallel_test.go")
 	}
 }
 
-func TestCallersDoNotDisturbEachOther(t *testing.T) {
-	done := make(chan int64)
-	for k := range int64(8) {
-		go func() {
-			total := int64(0)
-			for range 200 {
-				var sum atomic.Int64
-				parallel.For(1000, 10, func(begin, end int64) { sum.Add((end - begin) * (k + 1)) })
-				total += sum.Load()
-			}
-			done <- total - 200_000*(k+1)
-		}()
-	}
-	for range 8 {
-		assert.Zero(t, <-done)
-	}
+func raised(f func()) (v any) {
+	defer func() { v = recover() }()
+	f()
+	return nil
+}
+
+func TestSetThreadsKeepsAtLeastOne(t *testing.T) {
+	withThreads(t, 0)
+	assert.Equal(t, 1, Threads())
 }

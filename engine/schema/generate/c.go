@@ -341,5 +341,6 @@ func generateC(out *output, ops []*schema.Operator) error {
 		out.write(fmt.Sprintf("capi/gen_exports_%d.c", start/exportsPerFile), b.String())
 	}
 	out.write("capi/gen_calls.go", goCalls(ops))
+	out.write("engine/ops/gen_operators_test.go", goOperators(ops))
 	return nil
 }

@@ -79,3 +79,14 @@ func goCalls(ops []*schema.Operator) string {
 	b.WriteString("}\n")
 	return b.String()
 }
+
+// goOperators lists the operators' functions for tests that run over all of them.
+func goOperators(ops []*schema.Operator) string {
+	var b strings.Builder
+	b.WriteString(goBanner + "package ops\n\n// operators maps the operators' C names to their functions.\nvar operators = map[string]any{\n")
+	for _, o := range ops {
+		fmt.Fprintf(&b, "\t%q: %s,\n", o.CName(), o.GoName())
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
