@@ -137,7 +137,7 @@ func Nonzero(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	defer flat.Release()
 	// As PyTorch's, the result keeps the coordinates of one dimension side by side.
 	n, dims := flat.Numel(), int64(self.Dim())
-	rows, err := tensor.EmptyStrided("nonzero", []int64{n, dims}, []int64{1, max(n, 1)}, dtype.Int64, self.Device())
+	rows, err := tensor.EmptyStrided("nonzero", []int64{n, dims}, []int64{1, n}, dtype.Int64, self.Device())
 	if err != nil {
 		return nil, err
 	}

@@ -12301,7 +12301,7 @@ _mode_default_result = _result_type("mode", ("values", "indices"))
 
 
 def mode(input, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
-    """The most frequent element along `dim`, the smallest of several, and the int64 index of its last occurrence.
+    """The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence.
 
     >>> torch.mode(torch.tensor([2, 1, 2]))[0]
     tensor(2)

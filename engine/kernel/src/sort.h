@@ -113,14 +113,22 @@ E *radix_sort(E *e, E *other, int64_t n) {
   return e;
 }
 
+// Fills e with n values and their positions.
+template <class T, class E>
+void entries(E *e, const T *in, int64_t n, bool descending) {
+  using K = decltype(e->key);
+  const K flip = descending ? K(~K(0)) : K(0);
+  for (int64_t i = 0; i < n; i++) e[i] = {K(sort_key(in[i]) ^ flip), (uint32_t)i};
+}
+
+template <class T>
+using EntryOf = Entry<typename KeyOf<sizeof(T)>::type>;
+
 // Entries of n values in order, their indices with them.
 template <class T>
 auto sorted_entries(const T *in, int64_t n, bool descending, void *scratch) {
-  using K = typename KeyOf<sizeof(T)>::type;
-  using E = Entry<K>;
-  E *e = (E *)scratch;
-  const K flip = descending ? K(~K(0)) : K(0);
-  for (int64_t i = 0; i < n; i++) e[i] = {K(sort_key(in[i]) ^ flip), (uint32_t)i};
+  auto *e = (EntryOf<T> *)scratch;
+  entries(e, in, n, descending);
   return n <= kMerged ? merge_sort(e, e + n, n) : radix_sort(e, e + n, n);
 }
 
