@@ -1,4 +1,5 @@
-// What the generated exports are written with: each macro checks one argument and returns from the export on failure.
+// What the generated exports are written with: each macro checks one argument and returns from the
+// export on failure.
 #ifndef LIBTENSOR_CAPI_EXPORT_H
 #define LIBTENSOR_CAPI_EXPORT_H
 

@@ -227,10 +227,6 @@ var calls = [...]func(frame) error{
 		return f.setTensors(err, r0)
 	}, // scalar_tensor
 	func(f frame) error {
-		r0, err := ops.Arange(f.out(0), f.scalar(0), f.dtype(1), f.layout(2), f.device(3))
-		return f.setTensors(err, r0)
-	}, // arange
-	func(f frame) error {
 		r0, err := ops.ArangeStart(f.out(0), f.scalar(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // arange.start
@@ -238,6 +234,10 @@ var calls = [...]func(frame) error{
 		r0, err := ops.ArangeStartStep(f.out(0), f.scalar(0), f.scalar(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	}, // arange.start_step
+	func(f frame) error {
+		r0, err := ops.Arange(f.out(0), f.scalar(0), f.dtype(1), f.layout(2), f.device(3))
+		return f.setTensors(err, r0)
+	}, // arange
 	func(f frame) error {
 		r0, err := ops.Range(f.out(0), f.scalar(0), f.scalar(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
@@ -456,6 +456,7 @@ var calls = [...]func(frame) error{
 		r0, err := ops.IndexReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
 		return f.setTensors(err, r0)
 	}, // index_reduce
+	func(f frame) error { r, err := ops.NonzeroNumpy(f.tensor(0)); return f.setList(err, r) }, // where.condition
 	func(f frame) error {
 		r0, err := ops.Cat(f.out(0), f.tensors(0), f.int(1))
 		return f.setTensors(err, r0)
@@ -494,10 +495,6 @@ var calls = [...]func(frame) error{
 	func(f frame) error { r0, err := ops.Repeat(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) }, // repeat
 	func(f frame) error { r0, err := ops.Tile(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) },   // tile
 	func(f frame) error {
-		r0, err := ops.RepeatInterleave(f.tensor(0), f.intOptional(1))
-		return f.setTensors(err, r0)
-	}, // repeat_interleave
-	func(f frame) error {
 		r0, err := ops.RepeatInterleaveSelf(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3))
 		return f.setTensors(err, r0)
 	}, // repeat_interleave.int
@@ -505,6 +502,10 @@ var calls = [...]func(frame) error{
 		r0, err := ops.RepeatInterleaveTensor(f.tensor(0), f.tensor(1), f.intOptional(2), f.intOptional(3))
 		return f.setTensors(err, r0)
 	}, // repeat_interleave.tensor
+	func(f frame) error {
+		r0, err := ops.RepeatInterleave(f.tensor(0), f.intOptional(1))
+		return f.setTensors(err, r0)
+	}, // repeat_interleave
 	func(f frame) error {
 		r0, err := ops.Roll(f.tensor(0), f.ints(1), f.ints(2))
 		return f.setTensors(err, r0)

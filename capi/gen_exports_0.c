@@ -2839,37 +2839,10 @@ TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtyp
   return status;
 }
 
-TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "arange", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
-  LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
-  LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
-  LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "arange", "device"); a[3].device = device;
-  tensor_status status = lt_invoke(&frame, "arange");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 82, .mode = LT_OUT, .args = a};
-  LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
-  LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
-  LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "arange", "device"); a[3].device = device;
-  LT_OUTPUT(frame.out[0], out, "arange", "out");
-  tensor_status status = lt_invoke(&frame, "arange");
-  return status;
-}
-
 TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange.start", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
@@ -2884,7 +2857,7 @@ TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar 
 
 TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 83, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 82, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
@@ -2898,7 +2871,7 @@ TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_sca
 TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange.start_step", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
@@ -2914,7 +2887,7 @@ TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_sc
 
 TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 84, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 83, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
@@ -2923,6 +2896,33 @@ TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tenso
   LT_ENUM(device.type, -1, 2, "arange.start_step", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "arange.start_step", "out");
   tensor_status status = lt_invoke(&frame, "arange.start_step");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "arange", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
+  LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
+  LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "arange", "device"); a[3].device = device;
+  tensor_status status = lt_invoke(&frame, "arange");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 84, .mode = LT_OUT, .args = a};
+  LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
+  LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 2, "arange", "device"); a[3].device = device;
+  LT_OUTPUT(frame.out[0], out, "arange", "out");
+  tensor_status status = lt_invoke(&frame, "arange");
   return status;
 }
 

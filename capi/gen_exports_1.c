@@ -1276,10 +1276,22 @@ TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t d
   return status;
 }
 
+TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tensor_t ***out, int64_t *out_len) {
+  LT_RESULT(out, "where.condition", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 163, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], condition, LT_TENSOR, "where.condition", "condition");
+  tensor_status status = lt_invoke(&frame, "where.condition");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_cat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cat", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 163, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 164, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "cat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "cat");
@@ -1291,7 +1303,7 @@ TENSOR_API tensor_status tensor_cat(const tensor_t *const *tensors, int64_t tens
 
 TENSOR_API tensor_status tensor_cat_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 163, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 164, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "cat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], out, "cat", "out");
@@ -1302,7 +1314,7 @@ TENSOR_API tensor_status tensor_cat_out(const tensor_t *const *tensors, int64_t 
 TENSOR_API tensor_status tensor_concat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "concat", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 164, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 165, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "concat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "concat");
@@ -1314,7 +1326,7 @@ TENSOR_API tensor_status tensor_concat(const tensor_t *const *tensors, int64_t t
 
 TENSOR_API tensor_status tensor_concat_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 164, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 165, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "concat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], out, "concat", "out");
@@ -1325,7 +1337,7 @@ TENSOR_API tensor_status tensor_concat_out(const tensor_t *const *tensors, int64
 TENSOR_API tensor_status tensor_concatenate(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "concatenate", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 165, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 166, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "concatenate", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "concatenate");
@@ -1337,7 +1349,7 @@ TENSOR_API tensor_status tensor_concatenate(const tensor_t *const *tensors, int6
 
 TENSOR_API tensor_status tensor_concatenate_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 165, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 166, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "concatenate", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], out, "concatenate", "out");
@@ -1348,7 +1360,7 @@ TENSOR_API tensor_status tensor_concatenate_out(const tensor_t *const *tensors, 
 TENSOR_API tensor_status tensor_stack(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "stack", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 166, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 167, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "stack");
@@ -1360,7 +1372,7 @@ TENSOR_API tensor_status tensor_stack(const tensor_t *const *tensors, int64_t te
 
 TENSOR_API tensor_status tensor_stack_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 166, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 167, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], out, "stack", "out");
@@ -1371,7 +1383,7 @@ TENSOR_API tensor_status tensor_stack_out(const tensor_t *const *tensors, int64_
 TENSOR_API tensor_status tensor_hstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "hstack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 167, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 168, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "hstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "hstack");
   if (status == TENSOR_OK) {
@@ -1382,7 +1394,7 @@ TENSOR_API tensor_status tensor_hstack(const tensor_t *const *tensors, int64_t t
 
 TENSOR_API tensor_status tensor_hstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 167, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 168, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "hstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "hstack", "out");
   tensor_status status = lt_invoke(&frame, "hstack");
@@ -1392,7 +1404,7 @@ TENSOR_API tensor_status tensor_hstack_out(const tensor_t *const *tensors, int64
 TENSOR_API tensor_status tensor_vstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "vstack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 168, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 169, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "vstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "vstack");
   if (status == TENSOR_OK) {
@@ -1403,7 +1415,7 @@ TENSOR_API tensor_status tensor_vstack(const tensor_t *const *tensors, int64_t t
 
 TENSOR_API tensor_status tensor_vstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 168, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 169, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "vstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "vstack", "out");
   tensor_status status = lt_invoke(&frame, "vstack");
@@ -1413,7 +1425,7 @@ TENSOR_API tensor_status tensor_vstack_out(const tensor_t *const *tensors, int64
 TENSOR_API tensor_status tensor_row_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "row_stack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 169, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 170, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "row_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "row_stack");
   if (status == TENSOR_OK) {
@@ -1424,7 +1436,7 @@ TENSOR_API tensor_status tensor_row_stack(const tensor_t *const *tensors, int64_
 
 TENSOR_API tensor_status tensor_row_stack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 169, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 170, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "row_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "row_stack", "out");
   tensor_status status = lt_invoke(&frame, "row_stack");
@@ -1434,7 +1446,7 @@ TENSOR_API tensor_status tensor_row_stack_out(const tensor_t *const *tensors, in
 TENSOR_API tensor_status tensor_dstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "dstack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 170, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 171, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "dstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "dstack");
   if (status == TENSOR_OK) {
@@ -1445,7 +1457,7 @@ TENSOR_API tensor_status tensor_dstack(const tensor_t *const *tensors, int64_t t
 
 TENSOR_API tensor_status tensor_dstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 170, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 171, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "dstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "dstack", "out");
   tensor_status status = lt_invoke(&frame, "dstack");
@@ -1455,7 +1467,7 @@ TENSOR_API tensor_status tensor_dstack_out(const tensor_t *const *tensors, int64
 TENSOR_API tensor_status tensor_column_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "column_stack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 171, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 172, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "column_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "column_stack");
   if (status == TENSOR_OK) {
@@ -1466,7 +1478,7 @@ TENSOR_API tensor_status tensor_column_stack(const tensor_t *const *tensors, int
 
 TENSOR_API tensor_status tensor_column_stack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 171, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 172, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "column_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "column_stack", "out");
   tensor_status status = lt_invoke(&frame, "column_stack");
@@ -1476,7 +1488,7 @@ TENSOR_API tensor_status tensor_column_stack_out(const tensor_t *const *tensors,
 TENSOR_API tensor_status tensor_atleast_1d(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atleast_1d", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 172, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 173, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atleast_1d", "self");
   tensor_status status = lt_invoke(&frame, "atleast_1d");
   if (status == TENSOR_OK) {
@@ -1488,7 +1500,7 @@ TENSOR_API tensor_status tensor_atleast_1d(const tensor_t *self, tensor_t **out)
 TENSOR_API tensor_status tensor_atleast_1d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "atleast_1d.sequence", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 173, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 174, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "atleast_1d.sequence", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "atleast_1d.sequence");
   if (status == TENSOR_OK) {
@@ -1500,7 +1512,7 @@ TENSOR_API tensor_status tensor_atleast_1d_sequence(const tensor_t *const *tenso
 TENSOR_API tensor_status tensor_atleast_2d(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atleast_2d", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 174, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 175, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atleast_2d", "self");
   tensor_status status = lt_invoke(&frame, "atleast_2d");
   if (status == TENSOR_OK) {
@@ -1512,7 +1524,7 @@ TENSOR_API tensor_status tensor_atleast_2d(const tensor_t *self, tensor_t **out)
 TENSOR_API tensor_status tensor_atleast_2d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "atleast_2d.sequence", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 175, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 176, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "atleast_2d.sequence", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "atleast_2d.sequence");
   if (status == TENSOR_OK) {
@@ -1524,7 +1536,7 @@ TENSOR_API tensor_status tensor_atleast_2d_sequence(const tensor_t *const *tenso
 TENSOR_API tensor_status tensor_atleast_3d(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atleast_3d", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 176, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 177, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atleast_3d", "self");
   tensor_status status = lt_invoke(&frame, "atleast_3d");
   if (status == TENSOR_OK) {
@@ -1536,7 +1548,7 @@ TENSOR_API tensor_status tensor_atleast_3d(const tensor_t *self, tensor_t **out)
 TENSOR_API tensor_status tensor_atleast_3d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "atleast_3d.sequence", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 177, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 178, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "atleast_3d.sequence", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "atleast_3d.sequence");
   if (status == TENSOR_OK) {
@@ -1548,7 +1560,7 @@ TENSOR_API tensor_status tensor_atleast_3d_sequence(const tensor_t *const *tenso
 TENSOR_API tensor_status tensor_broadcast_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "broadcast_tensors", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 178, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 179, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "broadcast_tensors", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "broadcast_tensors");
   if (status == TENSOR_OK) {
@@ -1560,7 +1572,7 @@ TENSOR_API tensor_status tensor_broadcast_tensors(const tensor_t *const *tensors
 TENSOR_API tensor_status tensor_meshgrid(const tensor_t *const *tensors, int64_t tensors_len, const char *indexing, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "meshgrid", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 179, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 180, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "meshgrid", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].text = indexing;
   tensor_status status = lt_invoke(&frame, "meshgrid");
@@ -1573,7 +1585,7 @@ TENSOR_API tensor_status tensor_meshgrid(const tensor_t *const *tensors, int64_t
 TENSOR_API tensor_status tensor_cartesian_prod(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "cartesian_prod", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 180, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 181, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "cartesian_prod", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "cartesian_prod");
   if (status == TENSOR_OK) {
@@ -1585,7 +1597,7 @@ TENSOR_API tensor_status tensor_cartesian_prod(const tensor_t *const *tensors, i
 TENSOR_API tensor_status tensor_combinations(const tensor_t *self, int64_t r, bool with_replacement, tensor_t **out) {
   LT_RESULT(out, "combinations", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 181, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 182, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "combinations", "self");
   a[1].i = r;
   a[2].i = with_replacement;
@@ -1599,7 +1611,7 @@ TENSOR_API tensor_status tensor_combinations(const tensor_t *self, int64_t r, bo
 TENSOR_API tensor_status tensor_block_diag(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "block_diag", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 182, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 183, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "block_diag", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "block_diag");
   if (status == TENSOR_OK) {
@@ -1611,7 +1623,7 @@ TENSOR_API tensor_status tensor_block_diag(const tensor_t *const *tensors, int64
 TENSOR_API tensor_status tensor_repeat(const tensor_t *self, const int64_t *repeats, int64_t repeats_len, tensor_t **out) {
   LT_RESULT(out, "repeat", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 183, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 184, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "repeat", "self");
   LT_SPAN(repeats, repeats_len, "repeat", "repeats"); a[1].list.data = repeats, a[1].list.length = repeats_len;
   tensor_status status = lt_invoke(&frame, "repeat");
@@ -1624,23 +1636,10 @@ TENSOR_API tensor_status tensor_repeat(const tensor_t *self, const int64_t *repe
 TENSOR_API tensor_status tensor_tile(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "tile", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 184, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 185, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tile", "self");
   LT_SPAN(dims, dims_len, "tile", "dims"); a[1].list.data = dims, a[1].list.length = dims_len;
   tensor_status status = lt_invoke(&frame, "tile");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64_t output_size, tensor_t **out) {
-  LT_RESULT(out, "repeat_interleave", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 185, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], repeats, LT_TENSOR, "repeat_interleave", "repeats");
-  a[1].i = output_size;
-  tensor_status status = lt_invoke(&frame, "repeat_interleave");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1677,10 +1676,23 @@ TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, c
   return status;
 }
 
+TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64_t output_size, tensor_t **out) {
+  LT_RESULT(out, "repeat_interleave", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 188, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], repeats, LT_TENSOR, "repeat_interleave", "repeats");
+  a[1].i = output_size;
+  tensor_status status = lt_invoke(&frame, "repeat_interleave");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_roll(const tensor_t *self, const int64_t *shifts, int64_t shifts_len, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "roll", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 188, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 189, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "roll", "self");
   LT_SPAN(shifts, shifts_len, "roll", "shifts"); a[1].list.data = shifts, a[1].list.length = shifts_len;
   LT_SPAN(dims, dims_len, "roll", "dims"); a[2].list.data = dims, a[2].list.length = dims_len;
@@ -1694,7 +1706,7 @@ TENSOR_API tensor_status tensor_roll(const tensor_t *self, const int64_t *shifts
 TENSOR_API tensor_status tensor_flip(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "flip", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 189, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 190, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "flip", "self");
   LT_SPAN(dims, dims_len, "flip", "dims"); a[1].list.data = dims, a[1].list.length = dims_len;
   tensor_status status = lt_invoke(&frame, "flip");
@@ -1707,7 +1719,7 @@ TENSOR_API tensor_status tensor_flip(const tensor_t *self, const int64_t *dims, 
 TENSOR_API tensor_status tensor_fliplr(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "fliplr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 190, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 191, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fliplr", "self");
   tensor_status status = lt_invoke(&frame, "fliplr");
   if (status == TENSOR_OK) {
@@ -1719,7 +1731,7 @@ TENSOR_API tensor_status tensor_fliplr(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_flipud(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "flipud", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 191, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 192, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "flipud", "self");
   tensor_status status = lt_invoke(&frame, "flipud");
   if (status == TENSOR_OK) {
@@ -1731,7 +1743,7 @@ TENSOR_API tensor_status tensor_flipud(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_rot90(const tensor_t *self, int64_t k, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "rot90", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 192, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 193, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rot90", "self");
   a[1].i = k;
   LT_SPAN(dims, dims_len, "rot90", "dims"); a[2].list.data = dims, a[2].list.length = dims_len;
@@ -1745,7 +1757,7 @@ TENSOR_API tensor_status tensor_rot90(const tensor_t *self, int64_t k, const int
 TENSOR_API tensor_status tensor_tril(const tensor_t *self, int64_t diagonal, tensor_t **out) {
   LT_RESULT(out, "tril", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 193, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 194, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tril", "self");
   a[1].i = diagonal;
   tensor_status status = lt_invoke(&frame, "tril");
@@ -1757,7 +1769,7 @@ TENSOR_API tensor_status tensor_tril(const tensor_t *self, int64_t diagonal, ten
 
 TENSOR_API tensor_status tensor_tril_(tensor_t *self, int64_t diagonal) {
   lt_value a[2];
-  lt_frame frame = {.op = 193, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 194, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tril", "self");
   a[1].i = diagonal;
   tensor_status status = lt_invoke(&frame, "tril");
@@ -1766,7 +1778,7 @@ TENSOR_API tensor_status tensor_tril_(tensor_t *self, int64_t diagonal) {
 
 TENSOR_API tensor_status tensor_tril_out(const tensor_t *self, int64_t diagonal, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 193, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 194, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tril", "self");
   a[1].i = diagonal;
   LT_OUTPUT(frame.out[0], out, "tril", "out");
@@ -1777,7 +1789,7 @@ TENSOR_API tensor_status tensor_tril_out(const tensor_t *self, int64_t diagonal,
 TENSOR_API tensor_status tensor_triu(const tensor_t *self, int64_t diagonal, tensor_t **out) {
   LT_RESULT(out, "triu", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 194, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 195, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "triu", "self");
   a[1].i = diagonal;
   tensor_status status = lt_invoke(&frame, "triu");
@@ -1789,7 +1801,7 @@ TENSOR_API tensor_status tensor_triu(const tensor_t *self, int64_t diagonal, ten
 
 TENSOR_API tensor_status tensor_triu_(tensor_t *self, int64_t diagonal) {
   lt_value a[2];
-  lt_frame frame = {.op = 194, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 195, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "triu", "self");
   a[1].i = diagonal;
   tensor_status status = lt_invoke(&frame, "triu");
@@ -1798,7 +1810,7 @@ TENSOR_API tensor_status tensor_triu_(tensor_t *self, int64_t diagonal) {
 
 TENSOR_API tensor_status tensor_triu_out(const tensor_t *self, int64_t diagonal, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 194, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 195, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "triu", "self");
   a[1].i = diagonal;
   LT_OUTPUT(frame.out[0], out, "triu", "out");
@@ -1809,7 +1821,7 @@ TENSOR_API tensor_status tensor_triu_out(const tensor_t *self, int64_t diagonal,
 TENSOR_API tensor_status tensor_diag(const tensor_t *self, int64_t diagonal, tensor_t **out) {
   LT_RESULT(out, "diag", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 195, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 196, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diag", "self");
   a[1].i = diagonal;
   tensor_status status = lt_invoke(&frame, "diag");
@@ -1821,7 +1833,7 @@ TENSOR_API tensor_status tensor_diag(const tensor_t *self, int64_t diagonal, ten
 
 TENSOR_API tensor_status tensor_diag_out(const tensor_t *self, int64_t diagonal, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 195, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 196, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diag", "self");
   a[1].i = diagonal;
   LT_OUTPUT(frame.out[0], out, "diag", "out");
@@ -1832,7 +1844,7 @@ TENSOR_API tensor_status tensor_diag_out(const tensor_t *self, int64_t diagonal,
 TENSOR_API tensor_status tensor_diag_embed(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
   LT_RESULT(out, "diag_embed", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 196, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 197, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diag_embed", "self");
   a[1].i = offset;
   a[2].i = dim1;
@@ -1847,7 +1859,7 @@ TENSOR_API tensor_status tensor_diag_embed(const tensor_t *self, int64_t offset,
 TENSOR_API tensor_status tensor_diagflat(const tensor_t *self, int64_t offset, tensor_t **out) {
   LT_RESULT(out, "diagflat", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 197, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 198, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diagflat", "self");
   a[1].i = offset;
   tensor_status status = lt_invoke(&frame, "diagflat");
@@ -1860,7 +1872,7 @@ TENSOR_API tensor_status tensor_diagflat(const tensor_t *self, int64_t offset, t
 TENSOR_API tensor_status tensor_diagonal_scatter(const tensor_t *self, const tensor_t *src, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
   LT_RESULT(out, "diagonal_scatter", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 198, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 199, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diagonal_scatter", "self");
   LT_REQUIRED(a[1], src, LT_TENSOR, "diagonal_scatter", "src");
   a[2].i = offset;
@@ -1876,7 +1888,7 @@ TENSOR_API tensor_status tensor_diagonal_scatter(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t index, tensor_t **out) {
   LT_RESULT(out, "select_scatter", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 199, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 200, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "select_scatter", "self");
   LT_REQUIRED(a[1], src, LT_TENSOR, "select_scatter", "src");
   a[2].i = dim;
@@ -1891,7 +1903,7 @@ TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tenso
 TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out) {
   LT_RESULT(out, "slice_scatter", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 200, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "slice_scatter", "self");
   LT_REQUIRED(a[1], src, LT_TENSOR, "slice_scatter", "src");
   a[2].i = dim;
@@ -1908,7 +1920,7 @@ TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const tensor_t *src, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out) {
   LT_RESULT(out, "as_strided_scatter", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 202, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "as_strided_scatter", "self");
   LT_REQUIRED(a[1], src, LT_TENSOR, "as_strided_scatter", "src");
   LT_SPAN(size, size_len, "as_strided_scatter", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -1924,7 +1936,7 @@ TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const t
 TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int64_t *shape, int64_t shape_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "unravel_index", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 202, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 203, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], indices, LT_TENSOR, "unravel_index", "indices");
   LT_SPAN(shape, shape_len, "unravel_index", "shape"); a[1].list.data = shape, a[1].list.length = shape_len;
   tensor_status status = lt_invoke(&frame, "unravel_index");
@@ -1937,7 +1949,7 @@ TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int
 TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
   LT_RESULT(out, "sum_to_size", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 203, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 204, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum_to_size", "self");
   LT_SPAN(size, size_len, "sum_to_size", "size"); a[1].list.data = size, a[1].list.length = size_len;
   tensor_status status = lt_invoke(&frame, "sum_to_size");
@@ -1950,7 +1962,7 @@ TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int64_t *pad, int64_t pad_len, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "constant_pad_nd", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 204, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "constant_pad_nd", "self");
   LT_SPAN(pad, pad_len, "constant_pad_nd", "pad"); a[1].list.data = pad, a[1].list.length = pad_len;
   LT_SCALAR(value, LT_MUST, "constant_pad_nd", "value"); a[2].scalar = value;
@@ -1964,7 +1976,7 @@ TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int6
 TENSOR_API tensor_status tensor_logical_and(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logical_and", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_and", "other");
   tensor_status status = lt_invoke(&frame, "logical_and");
@@ -1976,7 +1988,7 @@ TENSOR_API tensor_status tensor_logical_and(const tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_logical_and_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 205, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_and", "other");
   tensor_status status = lt_invoke(&frame, "logical_and");
@@ -1985,7 +1997,7 @@ TENSOR_API tensor_status tensor_logical_and_(tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_logical_and_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 205, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_and", "other");
   LT_OUTPUT(frame.out[0], out, "logical_and", "out");
@@ -1996,7 +2008,7 @@ TENSOR_API tensor_status tensor_logical_and_out(const tensor_t *self, const tens
 TENSOR_API tensor_status tensor_logical_or(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logical_or", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 207, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_or", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_or", "other");
   tensor_status status = lt_invoke(&frame, "logical_or");
@@ -2008,7 +2020,7 @@ TENSOR_API tensor_status tensor_logical_or(const tensor_t *self, const tensor_t 
 
 TENSOR_API tensor_status tensor_logical_or_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 206, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 207, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_or", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_or", "other");
   tensor_status status = lt_invoke(&frame, "logical_or");
@@ -2017,7 +2029,7 @@ TENSOR_API tensor_status tensor_logical_or_(tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_logical_or_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 206, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 207, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_or", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_or", "other");
   LT_OUTPUT(frame.out[0], out, "logical_or", "out");
@@ -2028,7 +2040,7 @@ TENSOR_API tensor_status tensor_logical_or_out(const tensor_t *self, const tenso
 TENSOR_API tensor_status tensor_logical_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logical_xor", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 207, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 208, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_xor", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_xor", "other");
   tensor_status status = lt_invoke(&frame, "logical_xor");
@@ -2040,7 +2052,7 @@ TENSOR_API tensor_status tensor_logical_xor(const tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_logical_xor_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 207, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 208, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_xor", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_xor", "other");
   tensor_status status = lt_invoke(&frame, "logical_xor");
@@ -2049,7 +2061,7 @@ TENSOR_API tensor_status tensor_logical_xor_(tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_logical_xor_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 207, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 208, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_xor", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_xor", "other");
   LT_OUTPUT(frame.out[0], out, "logical_xor", "out");
@@ -2060,7 +2072,7 @@ TENSOR_API tensor_status tensor_logical_xor_out(const tensor_t *self, const tens
 TENSOR_API tensor_status tensor_logical_not(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "logical_not", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 208, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_not", "self");
   tensor_status status = lt_invoke(&frame, "logical_not");
   if (status == TENSOR_OK) {
@@ -2071,7 +2083,7 @@ TENSOR_API tensor_status tensor_logical_not(const tensor_t *self, tensor_t **out
 
 TENSOR_API tensor_status tensor_logical_not_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 208, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_not", "self");
   tensor_status status = lt_invoke(&frame, "logical_not");
   return status;
@@ -2079,7 +2091,7 @@ TENSOR_API tensor_status tensor_logical_not_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_logical_not_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 208, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_not", "self");
   LT_OUTPUT(frame.out[0], out, "logical_not", "out");
   tensor_status status = lt_invoke(&frame, "logical_not");
@@ -2089,7 +2101,7 @@ TENSOR_API tensor_status tensor_logical_not_out(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_bitwise_and(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_and", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_and", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_and");
@@ -2102,7 +2114,7 @@ TENSOR_API tensor_status tensor_bitwise_and(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_bitwise_and_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "bitwise_and", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_and", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2115,7 +2127,7 @@ TENSOR_API tensor_status tensor_bitwise_and_scalar(const tensor_t *self, tensor_
 
 TENSOR_API tensor_status tensor_bitwise_and_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 209, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_and", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_and");
@@ -2124,7 +2136,7 @@ TENSOR_API tensor_status tensor_bitwise_and_(tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_bitwise_and_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 209, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_and", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2134,7 +2146,7 @@ TENSOR_API tensor_status tensor_bitwise_and_scalar_(tensor_t *self, tensor_scala
 
 TENSOR_API tensor_status tensor_bitwise_and_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 209, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_and", "other");
   LT_OUTPUT(frame.out[0], out, "bitwise_and", "out");
@@ -2144,7 +2156,7 @@ TENSOR_API tensor_status tensor_bitwise_and_out(const tensor_t *self, const tens
 
 TENSOR_API tensor_status tensor_bitwise_and_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 209, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_and", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2156,7 +2168,7 @@ TENSOR_API tensor_status tensor_bitwise_and_scalar_out(const tensor_t *self, ten
 TENSOR_API tensor_status tensor_bitwise_or(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_or", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_or", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_or");
@@ -2169,7 +2181,7 @@ TENSOR_API tensor_status tensor_bitwise_or(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_bitwise_or_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "bitwise_or", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_or", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2182,7 +2194,7 @@ TENSOR_API tensor_status tensor_bitwise_or_scalar(const tensor_t *self, tensor_s
 
 TENSOR_API tensor_status tensor_bitwise_or_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 210, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_or", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_or");
@@ -2191,7 +2203,7 @@ TENSOR_API tensor_status tensor_bitwise_or_(tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_bitwise_or_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 210, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_or", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2201,7 +2213,7 @@ TENSOR_API tensor_status tensor_bitwise_or_scalar_(tensor_t *self, tensor_scalar
 
 TENSOR_API tensor_status tensor_bitwise_or_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 210, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_or", "other");
   LT_OUTPUT(frame.out[0], out, "bitwise_or", "out");
@@ -2211,7 +2223,7 @@ TENSOR_API tensor_status tensor_bitwise_or_out(const tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_bitwise_or_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 210, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_or", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2223,7 +2235,7 @@ TENSOR_API tensor_status tensor_bitwise_or_scalar_out(const tensor_t *self, tens
 TENSOR_API tensor_status tensor_bitwise_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_xor", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_xor", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_xor");
@@ -2236,7 +2248,7 @@ TENSOR_API tensor_status tensor_bitwise_xor(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_bitwise_xor_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "bitwise_xor", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_xor", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2249,7 +2261,7 @@ TENSOR_API tensor_status tensor_bitwise_xor_scalar(const tensor_t *self, tensor_
 
 TENSOR_API tensor_status tensor_bitwise_xor_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 211, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_xor", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_xor");
@@ -2258,7 +2270,7 @@ TENSOR_API tensor_status tensor_bitwise_xor_(tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_bitwise_xor_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 211, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_xor", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2268,7 +2280,7 @@ TENSOR_API tensor_status tensor_bitwise_xor_scalar_(tensor_t *self, tensor_scala
 
 TENSOR_API tensor_status tensor_bitwise_xor_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 211, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_xor", "other");
   LT_OUTPUT(frame.out[0], out, "bitwise_xor", "out");
@@ -2278,7 +2290,7 @@ TENSOR_API tensor_status tensor_bitwise_xor_out(const tensor_t *self, const tens
 
 TENSOR_API tensor_status tensor_bitwise_xor_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 211, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_xor", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2290,7 +2302,7 @@ TENSOR_API tensor_status tensor_bitwise_xor_scalar_out(const tensor_t *self, ten
 TENSOR_API tensor_status tensor_bitwise_not(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "bitwise_not", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 212, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_not", "self");
   tensor_status status = lt_invoke(&frame, "bitwise_not");
   if (status == TENSOR_OK) {
@@ -2301,7 +2313,7 @@ TENSOR_API tensor_status tensor_bitwise_not(const tensor_t *self, tensor_t **out
 
 TENSOR_API tensor_status tensor_bitwise_not_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 212, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_not", "self");
   tensor_status status = lt_invoke(&frame, "bitwise_not");
   return status;
@@ -2309,7 +2321,7 @@ TENSOR_API tensor_status tensor_bitwise_not_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_bitwise_not_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 212, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_not", "self");
   LT_OUTPUT(frame.out[0], out, "bitwise_not", "out");
   tensor_status status = lt_invoke(&frame, "bitwise_not");
@@ -2319,7 +2331,7 @@ TENSOR_API tensor_status tensor_bitwise_not_out(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_bitwise_left_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_left_shift", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 213, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_left_shift", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
@@ -2332,7 +2344,7 @@ TENSOR_API tensor_status tensor_bitwise_left_shift(const tensor_t *self, const t
 TENSOR_API tensor_status tensor_bitwise_left_shift_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "bitwise_left_shift", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 213, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_left_shift", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2345,7 +2357,7 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_scalar(const tensor_t *self, 
 
 TENSOR_API tensor_status tensor_bitwise_left_shift_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 213, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_left_shift", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
@@ -2354,7 +2366,7 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_(tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 213, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_left_shift", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2364,7 +2376,7 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_(tensor_t *self, tenso
 
 TENSOR_API tensor_status tensor_bitwise_left_shift_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 213, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_left_shift", "other");
   LT_OUTPUT(frame.out[0], out, "bitwise_left_shift", "out");
@@ -2374,7 +2386,7 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_out(const tensor_t *self, con
 
 TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 213, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_left_shift", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2386,7 +2398,7 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_out(const tensor_t *se
 TENSOR_API tensor_status tensor_bitwise_right_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_right_shift", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_right_shift", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
@@ -2399,7 +2411,7 @@ TENSOR_API tensor_status tensor_bitwise_right_shift(const tensor_t *self, const 
 TENSOR_API tensor_status tensor_bitwise_right_shift_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "bitwise_right_shift", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_right_shift", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2412,7 +2424,7 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_scalar(const tensor_t *self,
 
 TENSOR_API tensor_status tensor_bitwise_right_shift_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 214, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_right_shift", "other");
   tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
@@ -2421,7 +2433,7 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_(tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 214, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_right_shift", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2431,7 +2443,7 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_(tensor_t *self, tens
 
 TENSOR_API tensor_status tensor_bitwise_right_shift_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 214, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_right_shift", "other");
   LT_OUTPUT(frame.out[0], out, "bitwise_right_shift", "out");
@@ -2441,7 +2453,7 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_out(const tensor_t *self, co
 
 TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 214, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_right_shift", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2453,7 +2465,7 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_out(const tensor_t *s
 TENSOR_API tensor_status tensor_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "matmul", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "matmul", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "matmul", "other");
   tensor_status status = lt_invoke(&frame, "matmul");
@@ -2465,7 +2477,7 @@ TENSOR_API tensor_status tensor_matmul(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_matmul_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 215, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 216, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "matmul", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "matmul", "other");
   LT_OUTPUT(frame.out[0], out, "matmul", "out");
@@ -2476,7 +2488,7 @@ TENSOR_API tensor_status tensor_matmul_out(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
   LT_RESULT(out, "mm", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mm", "self");
   LT_REQUIRED(a[1], mat2, LT_TENSOR, "mm", "mat2");
   tensor_status status = lt_invoke(&frame, "mm");
@@ -2488,7 +2500,7 @@ TENSOR_API tensor_status tensor_mm(const tensor_t *self, const tensor_t *mat2, t
 
 TENSOR_API tensor_status tensor_mm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 216, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 217, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mm", "self");
   LT_REQUIRED(a[1], mat2, LT_TENSOR, "mm", "mat2");
   LT_OUTPUT(frame.out[0], out, "mm", "out");
@@ -2499,7 +2511,7 @@ TENSOR_API tensor_status tensor_mm_out(const tensor_t *self, const tensor_t *mat
 TENSOR_API tensor_status tensor_bmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
   LT_RESULT(out, "bmm", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bmm", "self");
   LT_REQUIRED(a[1], mat2, LT_TENSOR, "bmm", "mat2");
   tensor_status status = lt_invoke(&frame, "bmm");
@@ -2511,7 +2523,7 @@ TENSOR_API tensor_status tensor_bmm(const tensor_t *self, const tensor_t *mat2, 
 
 TENSOR_API tensor_status tensor_bmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 217, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 218, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bmm", "self");
   LT_REQUIRED(a[1], mat2, LT_TENSOR, "bmm", "mat2");
   LT_OUTPUT(frame.out[0], out, "bmm", "out");
@@ -2522,7 +2534,7 @@ TENSOR_API tensor_status tensor_bmm_out(const tensor_t *self, const tensor_t *ma
 TENSOR_API tensor_status tensor_mv(const tensor_t *self, const tensor_t *vec, tensor_t **out) {
   LT_RESULT(out, "mv", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mv", "self");
   LT_REQUIRED(a[1], vec, LT_TENSOR, "mv", "vec");
   tensor_status status = lt_invoke(&frame, "mv");
@@ -2534,7 +2546,7 @@ TENSOR_API tensor_status tensor_mv(const tensor_t *self, const tensor_t *vec, te
 
 TENSOR_API tensor_status tensor_mv_out(const tensor_t *self, const tensor_t *vec, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 218, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 219, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mv", "self");
   LT_REQUIRED(a[1], vec, LT_TENSOR, "mv", "vec");
   LT_OUTPUT(frame.out[0], out, "mv", "out");
@@ -2545,7 +2557,7 @@ TENSOR_API tensor_status tensor_mv_out(const tensor_t *self, const tensor_t *vec
 TENSOR_API tensor_status tensor_dot(const tensor_t *self, const tensor_t *tensor, tensor_t **out) {
   LT_RESULT(out, "dot", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "dot", "self");
   LT_REQUIRED(a[1], tensor, LT_TENSOR, "dot", "tensor");
   tensor_status status = lt_invoke(&frame, "dot");
@@ -2557,7 +2569,7 @@ TENSOR_API tensor_status tensor_dot(const tensor_t *self, const tensor_t *tensor
 
 TENSOR_API tensor_status tensor_dot_out(const tensor_t *self, const tensor_t *tensor, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 219, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 220, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "dot", "self");
   LT_REQUIRED(a[1], tensor, LT_TENSOR, "dot", "tensor");
   LT_OUTPUT(frame.out[0], out, "dot", "out");
@@ -2568,7 +2580,7 @@ TENSOR_API tensor_status tensor_dot_out(const tensor_t *self, const tensor_t *te
 TENSOR_API tensor_status tensor_vdot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "vdot", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "vdot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "vdot", "other");
   tensor_status status = lt_invoke(&frame, "vdot");
@@ -2580,7 +2592,7 @@ TENSOR_API tensor_status tensor_vdot(const tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_vdot_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 220, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 221, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "vdot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "vdot", "other");
   LT_OUTPUT(frame.out[0], out, "vdot", "out");
@@ -2591,7 +2603,7 @@ TENSOR_API tensor_status tensor_vdot_out(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_inner(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "inner", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "inner", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "inner", "other");
   tensor_status status = lt_invoke(&frame, "inner");
@@ -2603,7 +2615,7 @@ TENSOR_API tensor_status tensor_inner(const tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_inner_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 221, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 222, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "inner", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "inner", "other");
   LT_OUTPUT(frame.out[0], out, "inner", "out");
@@ -2614,7 +2626,7 @@ TENSOR_API tensor_status tensor_inner_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_outer(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
   LT_RESULT(out, "outer", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "outer", "self");
   LT_REQUIRED(a[1], vec2, LT_TENSOR, "outer", "vec2");
   tensor_status status = lt_invoke(&frame, "outer");
@@ -2626,7 +2638,7 @@ TENSOR_API tensor_status tensor_outer(const tensor_t *self, const tensor_t *vec2
 
 TENSOR_API tensor_status tensor_outer_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 222, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "outer", "self");
   LT_REQUIRED(a[1], vec2, LT_TENSOR, "outer", "vec2");
   LT_OUTPUT(frame.out[0], out, "outer", "out");
@@ -2637,7 +2649,7 @@ TENSOR_API tensor_status tensor_outer_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
   LT_RESULT(out, "ger", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ger", "self");
   LT_REQUIRED(a[1], vec2, LT_TENSOR, "ger", "vec2");
   tensor_status status = lt_invoke(&frame, "ger");
@@ -2649,7 +2661,7 @@ TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, 
 
 TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 223, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ger", "self");
   LT_REQUIRED(a[1], vec2, LT_TENSOR, "ger", "vec2");
   LT_OUTPUT(frame.out[0], out, "ger", "out");
@@ -2660,7 +2672,7 @@ TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *ve
 TENSOR_API tensor_status tensor_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addmm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
   LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
   LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
@@ -2675,7 +2687,7 @@ TENSOR_API tensor_status tensor_addmm(const tensor_t *self, const tensor_t *mat1
 
 TENSOR_API tensor_status tensor_addmm_(tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha) {
   lt_value a[5];
-  lt_frame frame = {.op = 224, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
   LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
   LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
@@ -2687,7 +2699,7 @@ TENSOR_API tensor_status tensor_addmm_(tensor_t *self, const tensor_t *mat1, con
 
 TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 224, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
   LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
   LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
@@ -2701,7 +2713,7 @@ TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_baddbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "baddbmm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
   LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
@@ -2716,7 +2728,7 @@ TENSOR_API tensor_status tensor_baddbmm(const tensor_t *self, const tensor_t *ba
 
 TENSOR_API tensor_status tensor_baddbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha) {
   lt_value a[5];
-  lt_frame frame = {.op = 225, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
   LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
@@ -2728,7 +2740,7 @@ TENSOR_API tensor_status tensor_baddbmm_(tensor_t *self, const tensor_t *batch1,
 
 TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 225, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
   LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
@@ -2742,7 +2754,7 @@ TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_addbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addbmm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
   LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
@@ -2757,7 +2769,7 @@ TENSOR_API tensor_status tensor_addbmm(const tensor_t *self, const tensor_t *bat
 
 TENSOR_API tensor_status tensor_addbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha) {
   lt_value a[5];
-  lt_frame frame = {.op = 226, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
   LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
@@ -2769,7 +2781,7 @@ TENSOR_API tensor_status tensor_addbmm_(tensor_t *self, const tensor_t *batch1, 
 
 TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 226, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
   LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
@@ -2783,7 +2795,7 @@ TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_addmv(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addmv", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
   LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
   LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
@@ -2798,7 +2810,7 @@ TENSOR_API tensor_status tensor_addmv(const tensor_t *self, const tensor_t *mat,
 
 TENSOR_API tensor_status tensor_addmv_(tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha) {
   lt_value a[5];
-  lt_frame frame = {.op = 227, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
   LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
   LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
@@ -2810,7 +2822,7 @@ TENSOR_API tensor_status tensor_addmv_(tensor_t *self, const tensor_t *mat, cons
 
 TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 227, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
   LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
   LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
@@ -2824,7 +2836,7 @@ TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_addr(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addr", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
   LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
   LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
@@ -2839,7 +2851,7 @@ TENSOR_API tensor_status tensor_addr(const tensor_t *self, const tensor_t *vec1,
 
 TENSOR_API tensor_status tensor_addr_(tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha) {
   lt_value a[5];
-  lt_frame frame = {.op = 228, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 229, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
   LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
   LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
@@ -2851,7 +2863,7 @@ TENSOR_API tensor_status tensor_addr_(tensor_t *self, const tensor_t *vec1, cons
 
 TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 228, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 229, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
   LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
   LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
@@ -2865,7 +2877,7 @@ TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *v
 TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "einsum", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(equation, "einsum", "equation"); a[0].text = equation;
   LT_LIST(tensors, tensors_len, false, "einsum", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "einsum");
@@ -2878,7 +2890,7 @@ TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *con
 TENSOR_API tensor_status tensor_tensordot(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t **out) {
   LT_RESULT(out, "tensordot", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot", "other");
   a[2].i = dims;
@@ -2891,7 +2903,7 @@ TENSOR_API tensor_status tensor_tensordot(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 230, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 231, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot", "other");
   a[2].i = dims;
@@ -2903,7 +2915,7 @@ TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t **out) {
   LT_RESULT(out, "tensordot.dims", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot.dims", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot.dims", "other");
   LT_SPAN(dims_self, dims_self_len, "tensordot.dims", "dims_self"); a[2].list.data = dims_self, a[2].list.length = dims_self_len;
@@ -2917,7 +2929,7 @@ TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 231, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 232, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot.dims", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot.dims", "other");
   LT_SPAN(dims_self, dims_self_len, "tensordot.dims", "dims_self"); a[2].list.data = dims_self, a[2].list.length = dims_self_len;
@@ -2930,7 +2942,7 @@ TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const t
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
   LT_RESULT(out, "to_string", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to_string", "self");
   a[1].i = precision;
   a[2].i = threshold;
@@ -2947,7 +2959,7 @@ TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precisio
 TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "scalar_operand", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(value, LT_MUST, "scalar_operand", "value"); a[0].scalar = value;
   tensor_status status = lt_invoke(&frame, "scalar_operand");
   if (status == TENSOR_OK) {
@@ -2959,7 +2971,7 @@ TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **o
 TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_REQUIRED(a[1], tensor2, LT_TENSOR, "result_type", "tensor2");
   tensor_status status = lt_invoke(&frame, "result_type");
@@ -2972,7 +2984,7 @@ TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tenso
 TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tensor_scalar tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_SCALAR(tensor2, LT_MUST, "result_type", "tensor2"); a[1].scalar = tensor2;
   frame.number = 2;
@@ -2986,7 +2998,7 @@ TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tens
 TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype type2, tensor_dtype *out) {
   LT_RESULT(out, "promote_types", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(type1, -1, 13, "promote_types", "type1"); a[0].i = type1;
   LT_ENUM(type2, -1, 13, "promote_types", "type2"); a[1].i = type2;
   tensor_status status = lt_invoke(&frame, "promote_types");
@@ -2999,7 +3011,7 @@ TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype t
 TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bool *out) {
   LT_RESULT(out, "can_cast", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(from_, -1, 13, "can_cast", "from_"); a[0].i = from_;
   LT_ENUM(to, -1, 13, "can_cast", "to"); a[1].i = to;
   tensor_status status = lt_invoke(&frame, "can_cast");
@@ -3011,7 +3023,7 @@ TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bo
 
 TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
   lt_value a[1];
-  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(d, -1, 13, "set_default_dtype", "d"); a[0].i = d;
   tensor_status status = lt_invoke(&frame, "set_default_dtype");
   return status;
@@ -3020,19 +3032,11 @@ TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
 TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
   LT_RESULT(out, "get_default_dtype", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_dtype");
   if (status == TENSOR_OK) {
     *out = (tensor_dtype)frame.results[0].i;
   }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
-  lt_value a[1];
-  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(device.type, -1, 2, "set_default_device", "device"); a[0].device = device;
-  tensor_status status = lt_invoke(&frame, "set_default_device");
   return status;
 }
 

@@ -21,8 +21,8 @@ static _Atomic(lt_slot *) freed;
 static int64_t taken;
 static _Atomic int forked;
 
-// The message is on the heap: Go's runtime makes the library's thread-local storage static, and a library that is loaded
-// late finds room for a few hundred bytes of that.
+// The message is on the heap: Go's runtime makes the library's thread-local storage static, and a
+// library that is loaded late finds room for a few hundred bytes of that.
 enum { LT_MESSAGE_BYTES = 4096 };
 static _Thread_local char *message;
 static pthread_key_t message_key;
@@ -30,7 +30,8 @@ static pthread_key_t message_key;
 static void in_child(void) { forked = 1; }
 
 __attribute__((constructor)) static void start(void) {
-  void *p = mmap(NULL, (size_t)LT_MAX_SLOTS * LT_SLOT_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *p = mmap(NULL, (size_t)LT_MAX_SLOTS * LT_SLOT_BYTES, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p != MAP_FAILED) region = p;
   pthread_atfork(NULL, NULL, in_child);
   pthread_key_create(&message_key, free);
@@ -52,7 +53,9 @@ lt_slot *lt_region(void) { return (lt_slot *)region; }
 int64_t lt_grow(int64_t slots) {
   int64_t now = usable;
   if (!region || now + slots > LT_MAX_SLOTS) return -1;
-  if (mprotect(region + now * LT_SLOT_BYTES, (size_t)(slots * LT_SLOT_BYTES), PROT_READ | PROT_WRITE)) return -1;
+  if (mprotect(region + now * LT_SLOT_BYTES, (size_t)(slots * LT_SLOT_BYTES),
+               PROT_READ | PROT_WRITE))
+    return -1;
   usable = now + slots;
   return now + slots;
 }
@@ -71,7 +74,8 @@ static const char *kind_name(int kind) {
   return names[kind >= LT_TENSOR && kind <= LT_GENERATOR ? kind : 0];
 }
 
-// The live slot that a handle names, NULL where it names none; *found is the slot's kind when it is live.
+// The live slot that a handle names, NULL where it names none; *found is the slot's kind when it is
+// live.
 static lt_slot *find(const void *handle, int *found) {
   size_t at = (size_t)((const char *)handle - region);
   *found = 0;
@@ -90,14 +94,16 @@ lt_slot *lt_resolve(const void *handle, int kind, const char *op, const char *ar
     explain("%s: argument '%s' is NULL; a %s is required", op, argument, kind_name(kind));
   else if (slot)
     explain("%s: argument '%s' is a %s; a %s is required", op, argument, kind_name(found),
-             kind_name(kind));
+            kind_name(kind));
   else
-    explain("%s: argument '%s' (%p) is not a live %s: it was freed, or never came from this library", op, argument, handle,
-             kind_name(kind));
+    explain(
+        "%s: argument '%s' (%p) is not a live %s: it was freed, or never came from this library",
+        op, argument, handle, kind_name(kind));
   return NULL;
 }
 
-_Bool lt_resolve_optional(const void *handle, int kind, const char *op, const char *argument, lt_slot **slot) {
+_Bool lt_resolve_optional(const void *handle, int kind, const char *op, const char *argument,
+                          lt_slot **slot) {
   *slot = NULL;
   return !handle || (*slot = lt_resolve(handle, kind, op, argument)) != NULL;
 }
@@ -105,11 +111,12 @@ _Bool lt_resolve_optional(const void *handle, int kind, const char *op, const ch
 _Bool lt_check_span(const void *data, int64_t length, const char *op, const char *argument) {
   if (length >= 0 && (length == 0 || data)) return 1;
   explain("%s: argument '%s' is a list at %p of length %lld", op, argument, data,
-           (long long)length);
+          (long long)length);
   return 0;
 }
 
-_Bool lt_check_list(const void *handles, int64_t length, _Bool optional, const char *op, const char *argument) {
+_Bool lt_check_list(const void *handles, int64_t length, _Bool optional, const char *op,
+                    const char *argument) {
   if (!lt_check_span(handles, length, op, argument)) return 0;
   const void *const *list = handles;
   for (int64_t i = 0; i < length; i++) {
@@ -120,10 +127,11 @@ _Bool lt_check_list(const void *handles, int64_t length, _Bool optional, const c
   return 1;
 }
 
-_Bool lt_check_range(int64_t value, int64_t low, int64_t high, const char *op, const char *argument) {
+_Bool lt_check_range(int64_t value, int64_t low, int64_t high, const char *op,
+                     const char *argument) {
   if (value >= low && value <= high) return 1;
-  explain("%s: argument '%s' has kind number %lld, which is not one of %lld to %lld", op,
-           argument, (long long)value, (long long)low, (long long)high);
+  explain("%s: argument '%s' has kind number %lld, which is not one of %lld to %lld", op, argument,
+          (long long)value, (long long)low, (long long)high);
   return 0;
 }
 
@@ -133,20 +141,25 @@ _Bool lt_check_pointer(const void *pointer, const char *op, const char *argument
   return 0;
 }
 
-_Bool lt_check_index(const tensor_index *items, int64_t length, const char *op, const char *argument) {
+_Bool lt_check_index(const tensor_index *items, int64_t length, const char *op,
+                     const char *argument) {
   if (!lt_check_span(items, length, op, argument)) return 0;
   for (int64_t i = 0; i < length; i++) {
     char name[96];
     snprintf(name, sizeof name, "%s[%lld]", argument, (long long)i);
     if (!lt_check_range(items[i].kind, TENSOR_INDEX_INT, TENSOR_INDEX_BOOL, op, name)) return 0;
-    if (items[i].kind == TENSOR_INDEX_TENSOR && !lt_resolve(items[i].tensor, LT_TENSOR, op, name)) return 0;
+    if (items[i].kind == TENSOR_INDEX_TENSOR && !lt_resolve(items[i].tensor, LT_TENSOR, op, name))
+      return 0;
   }
   return 1;
 }
 
 tensor_status lt_invoke(lt_frame *frame, const char *op) {
   if (forked) {
-    explain("%s: libtensor cannot be used in a forked child process; start workers with spawn or exec instead of fork", op);
+    explain(
+        "%s: libtensor cannot be used in a forked child process; start workers with spawn or exec "
+        "instead of fork",
+        op);
     return TENSOR_ERROR_FORKED;
   }
   return (tensor_status)lt_enter(frame);
@@ -171,7 +184,9 @@ static tensor_status release(void *handle, int kind, const char *op) {
   return TENSOR_OK;
 }
 
-TENSOR_API tensor_status tensor_free(tensor_t *self) { return release(self, LT_TENSOR, "tensor_free"); }
+TENSOR_API tensor_status tensor_free(tensor_t *self) {
+  return release(self, LT_TENSOR, "tensor_free");
+}
 TENSOR_API tensor_status tensor_storage_free(tensor_storage_t *self) {
   return release(self, LT_STORAGE, "tensor_storage_free");
 }
@@ -238,9 +253,15 @@ TENSOR_API tensor_layout tensor_get_layout(const tensor_t *self) {
 static const struct {
   const char *name;
   int64_t size;
-} dtypes[] = {{"bool", 1},    {"uint8", 1},   {"int8", 1},      {"int16", 2},      {"int32", 4},     {"int64", 8},     {"float16", 2},
-              {"bfloat16", 2}, {"float32", 4}, {"float64", 8}, {"complex64", 8}, {"complex128", 16}, {"complex32", 4}, {"bcomplex32", 4}};
+} dtypes[] = {{"bool", 1},      {"uint8", 1},     {"int8", 1},      {"int16", 2},
+              {"int32", 4},     {"int64", 8},     {"float16", 2},   {"bfloat16", 2},
+              {"float32", 4},   {"float64", 8},   {"complex64", 8}, {"complex128", 16},
+              {"complex32", 4}, {"bcomplex32", 4}};
 
 static _Bool known(tensor_dtype d) { return d >= 0 && (size_t)d < sizeof dtypes / sizeof *dtypes; }
-TENSOR_API int64_t tensor_dtype_size(tensor_dtype dtype) { return known(dtype) ? dtypes[dtype].size : 0; }
-TENSOR_API const char *tensor_dtype_name(tensor_dtype dtype) { return known(dtype) ? dtypes[dtype].name : "none"; }
+TENSOR_API int64_t tensor_dtype_size(tensor_dtype dtype) {
+  return known(dtype) ? dtypes[dtype].size : 0;
+}
+TENSOR_API const char *tensor_dtype_name(tensor_dtype dtype) {
+  return known(dtype) ? dtypes[dtype].name : "none";
+}

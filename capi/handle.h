@@ -1,5 +1,6 @@
-// Handles: a tensor_t * is the address of a slot in one reserved region, plus a tag from the slot's generation in its low
-// bits. Any pointer can be checked, whatever it is: outside the region, between slots, freed, or of a recycled slot.
+// Handles: a tensor_t * is the address of a slot in one reserved region, plus a tag from the slot's
+// generation in its low bits. Any pointer can be checked, whatever it is: outside the region,
+// between slots, freed, or of a recycled slot.
 #ifndef LIBTENSOR_CAPI_HANDLE_H
 #define LIBTENSOR_CAPI_HANDLE_H
 
@@ -53,22 +54,27 @@ typedef struct lt_frame {
   lt_value results[LT_RESULTS];
 } lt_frame;
 
-// Finds the slot of a handle. On failure sets the last error, naming the operator and the argument, and returns NULL.
+// Finds the slot of a handle. On failure sets the last error, naming the operator and the argument,
+// and returns NULL.
 lt_slot *lt_resolve(const void *handle, int kind, const char *op, const char *argument);
 // NULL-tolerant and list forms; false on failure.
-_Bool lt_resolve_optional(const void *handle, int kind, const char *op, const char *argument, lt_slot **slot);
-_Bool lt_check_list(const void *handles, int64_t length, _Bool optional, const char *op, const char *argument);
+_Bool lt_resolve_optional(const void *handle, int kind, const char *op, const char *argument,
+                          lt_slot **slot);
+_Bool lt_check_list(const void *handles, int64_t length, _Bool optional, const char *op,
+                    const char *argument);
 _Bool lt_check_span(const void *data, int64_t length, const char *op, const char *argument);
-_Bool lt_check_index(const tensor_index *items, int64_t length, const char *op, const char *argument);
-_Bool lt_check_range(int64_t value, int64_t low, int64_t high, const char *op, const char *argument);
+_Bool lt_check_index(const tensor_index *items, int64_t length, const char *op,
+                     const char *argument);
+_Bool lt_check_range(int64_t value, int64_t low, int64_t high, const char *op,
+                     const char *argument);
 _Bool lt_check_pointer(const void *pointer, const char *op, const char *argument);
 tensor_status lt_invoke(lt_frame *frame, const char *op);
 
 // For the Go side.
-lt_slot *lt_region(void);         // first slot; NULL when the region cannot be reserved
-int64_t lt_grow(int64_t slots);   // makes more slots usable, returns how many there are now, or -1
+lt_slot *lt_region(void);        // first slot; NULL when the region cannot be reserved
+int64_t lt_grow(int64_t slots);  // makes more slots usable, returns how many there are now, or -1
 _Atomic(lt_slot *) *lt_freed(void);  // queue of slots whose handles were freed
-int64_t *lt_taken(void);              // how many slots are not free, kept by Go
+int64_t *lt_taken(void);             // how many slots are not free, kept by Go
 void lt_fail(int32_t code, const char *message);
 void *lt_address(lt_slot *slot);  // the slot's handle
 

@@ -244,10 +244,6 @@ TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size
 // Makes a zero-dim tensor of one number. `dtype` is the default dtype unless given.
 TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
-// Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
-TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
-TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
-
 // Counts from `start` up to, not including, `end`.
 TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
@@ -256,6 +252,10 @@ TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_sca
 // `start` towards `end`.
 TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
+TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
 TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
@@ -489,14 +489,14 @@ TENSOR_API tensor_status tensor_repeat(const tensor_t *self, const int64_t *repe
 // `repeat` in which missing leading repeats are 1.
 TENSOR_API tensor_status tensor_tile(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out);
 
-// Lists every position of the int32 or int64 vector `repeats` as often as its value says.
-TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64_t output_size, tensor_t **out);
-
 // Repeats every element of dimension `dim`, or of the flattened tensor.
 TENSOR_API tensor_status tensor_repeat_interleave_int(const tensor_t *self, int64_t repeats, int64_t dim, int64_t output_size, tensor_t **out);
 
 // Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
 TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, const tensor_t *repeats, int64_t dim, int64_t output_size, tensor_t **out);
+
+// Lists every position of the int32 or int64 vector `repeats` as often as its value says.
+TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64_t output_size, tensor_t **out);
 
 // Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
 TENSOR_API tensor_status tensor_roll(const tensor_t *self, const int64_t *shifts, int64_t shifts_len, const int64_t *dims, int64_t dims_len, tensor_t **out);
@@ -1817,6 +1817,9 @@ TENSOR_API tensor_status tensor_index_reduce(const tensor_t *self, int64_t dim, 
 TENSOR_API tensor_status tensor_index_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self);
 TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t *out);
 
+// The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
+TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tensor_t ***out, int64_t *out_len);
+
 // ------------------------------------------------------------------------------------------------------------- joining
 
 // Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
@@ -1931,7 +1934,7 @@ TENSOR_API tensor_status tensor_nanmedian_dim_out(const tensor_t *self, int64_t 
 TENSOR_API tensor_status tensor_kthvalue(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
 TENSOR_API tensor_status tensor_kthvalue_out(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
 
-// The most frequent element along `dim`, the smallest of several, and the int64 index of its last occurrence.
+// The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence.
 TENSOR_API tensor_status tensor_mode(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices);
 TENSOR_API tensor_status tensor_mode_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices);
 

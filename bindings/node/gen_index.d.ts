@@ -1801,7 +1801,7 @@ export class Tensor extends Handle {
   kthvalue(k: Int, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   kthvalue(k: Int, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   /**
-   * The most frequent element along `dim`, the smallest of several, and the int64 index of its last occurrence.
+   * The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence.
    */
   mode(options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   mode(dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
@@ -2855,10 +2855,6 @@ export function scalarTensor(s: Scalar, options?: { dtype?: DType | null; layout
 /** scalarTensor, off the event loop. */
 export function scalarTensorAsync(s: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
 /**
- * Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
- */
-export function arange(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-/**
  * Counts from `start` up to, not including, `end`.
  */
 export function arange(start: Scalar, options: { end: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
@@ -2870,8 +2866,10 @@ export function arange(start: Scalar, end: Scalar, options?: { dtype?: DType | n
 export function arange(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 export function arange(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 export function arange(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-/** arange, off the event loop. */
-export function arangeAsync(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
+ */
+export function arange(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
 /** arange, off the event loop. */
 export function arangeAsync(start: Scalar, options: { end: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
 export function arangeAsync(start: Scalar, end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
@@ -2879,6 +2877,8 @@ export function arangeAsync(start: Scalar, end: Scalar, options?: { dtype?: DTyp
 export function arangeAsync(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
 export function arangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
 export function arangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
+/** arange, off the event loop. */
+export function arangeAsync(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Promise<Tensor>;
 /**
  * Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
  */
@@ -3399,6 +3399,20 @@ export function indexReduce(input: Tensor, dim: Int, index: Tensor, source: Tens
 export function indexReduceAsync(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Promise<Tensor>;
 export function indexReduceAsync(input: Tensor, dim: Int, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Promise<Tensor>;
 /**
+ * The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
+ */
+export function where(condition: Tensor): Tensor[];
+/**
+ * Takes the element of `self` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
+ */
+export function where(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+/** where, off the event loop. */
+export function whereAsync(condition: Tensor): Promise<Tensor[]>;
+/** where, off the event loop. */
+export function whereAsync(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function whereAsync(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
  * Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
  */
 export function cat(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
@@ -3540,10 +3554,6 @@ export function tile(input: Tensor, dims: Ints): Tensor;
 export function tileAsync(input: Tensor, options: { dims: Ints }): Promise<Tensor>;
 export function tileAsync(input: Tensor, dims: Ints): Promise<Tensor>;
 /**
- * Lists every position of the int32 or int64 vector `repeats` as often as its value says.
- */
-export function repeatInterleave(repeats: Tensor, options?: { outputSize?: Int | null }): Tensor;
-/**
  * Repeats every element of dimension `dim`, or of the flattened tensor.
  */
 export function repeatInterleave(input: Tensor, options: { repeats: Int; dim?: Int | null; outputSize?: Int | null }): Tensor;
@@ -3555,8 +3565,10 @@ export function repeatInterleave(input: Tensor, repeats: Int, dim: Int | null, o
 export function repeatInterleave(input: Tensor, options: { repeats: Tensor; dim?: Int | null; outputSize?: Int | null }): Tensor;
 export function repeatInterleave(input: Tensor, repeats: Tensor, options?: { dim?: Int | null; outputSize?: Int | null }): Tensor;
 export function repeatInterleave(input: Tensor, repeats: Tensor, dim: Int | null, options?: { outputSize?: Int | null }): Tensor;
-/** repeatInterleave, off the event loop. */
-export function repeatInterleaveAsync(repeats: Tensor, options?: { outputSize?: Int | null }): Promise<Tensor>;
+/**
+ * Lists every position of the int32 or int64 vector `repeats` as often as its value says.
+ */
+export function repeatInterleave(repeats: Tensor, options?: { outputSize?: Int | null }): Tensor;
 /** repeatInterleave, off the event loop. */
 export function repeatInterleaveAsync(input: Tensor, options: { repeats: Int; dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
 export function repeatInterleaveAsync(input: Tensor, repeats: Int, options?: { dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
@@ -3565,6 +3577,8 @@ export function repeatInterleaveAsync(input: Tensor, repeats: Int, dim: Int | nu
 export function repeatInterleaveAsync(input: Tensor, options: { repeats: Tensor; dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
 export function repeatInterleaveAsync(input: Tensor, repeats: Tensor, options?: { dim?: Int | null; outputSize?: Int | null }): Promise<Tensor>;
 export function repeatInterleaveAsync(input: Tensor, repeats: Tensor, dim: Int | null, options?: { outputSize?: Int | null }): Promise<Tensor>;
+/** repeatInterleave, off the event loop. */
+export function repeatInterleaveAsync(repeats: Tensor, options?: { outputSize?: Int | null }): Promise<Tensor>;
 /**
  * Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
  */
@@ -4585,14 +4599,6 @@ export function relu(input: Tensor): Tensor;
 /** relu, off the event loop. */
 export function reluAsync(input: Tensor): Promise<Tensor>;
 /**
- * Takes the element of `self` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
- */
-export function where(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor | null }): Tensor;
-export function where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** where, off the event loop. */
-export function whereAsync(condition: Tensor, options: { input: Tensor | Scalar; other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function whereAsync(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
-/**
  * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
  */
 export function cumsum(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -4760,7 +4766,7 @@ export function kthvalueAsync(input: Tensor, k: Int, options?: { dim?: Int; keep
 export function kthvalueAsync(input: Tensor, k: Int, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function kthvalueAsync(input: Tensor, k: Int, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
- * The most frequent element along `dim`, the smallest of several, and the int64 index of its last occurrence.
+ * The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence.
  */
 export function mode(input: Tensor, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function mode(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };

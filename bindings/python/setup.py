@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
 from wheel.bdist_wheel import bdist_wheel
 
@@ -32,12 +32,15 @@ class BuildWithLibrary(build_py):
 class PlatformWheel(bdist_wheel):
     """Any Python 3 on one platform: there is no compiled Python code."""
 
-    def finalize_options(self):
-        super().finalize_options()
-        self.root_is_pure = False
-
     def get_tag(self):
         return "py3", "none", super().get_tag()[2]
 
 
-setup(cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel})
+class PlatformDistribution(Distribution):
+    """Installs beside other compiled packages, because of the shared library."""
+
+    def has_ext_modules(self):
+        return True
+
+
+setup(distclass=PlatformDistribution, cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel})

@@ -9,12 +9,13 @@
 #include "../../include/tensor.h"
 
 // Ends the test with a message unless the condition holds.
-#define CHECK(condition)                                                         \
-  do {                                                                           \
-    if (!(condition)) {                                                          \
-      fprintf(stderr, "%s:%d: %s\n  last error: %s\n", __FILE__, __LINE__, #condition, tensor_last_error()); \
-      exit(1);                                                                   \
-    }                                                                            \
+#define CHECK(condition)                                                               \
+  do {                                                                                 \
+    if (!(condition)) {                                                                \
+      fprintf(stderr, "%s:%d: %s\n  last error: %s\n", __FILE__, __LINE__, #condition, \
+              tensor_last_error());                                                    \
+      exit(1);                                                                         \
+    }                                                                                  \
   } while (0)
 
 #define OK(call) CHECK((call) == TENSOR_OK)

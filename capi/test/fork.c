@@ -1,4 +1,5 @@
-// A forked child gets an error from every call, and frees are harmless there; the parent is not disturbed.
+// A forked child gets an error from every call, and frees are harmless there; the parent is not
+// disturbed.
 #include <sys/wait.h>
 #include <unistd.h>
 

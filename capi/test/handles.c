@@ -8,11 +8,15 @@ int main(void) {
   OK(tensor_untyped_storage(a, &storage));
 
   FAILS(tensor_mul(a, NULL, &out), TENSOR_ERROR_HANDLE, "argument 'other' is NULL");
-  FAILS(tensor_mul((tensor_t *)storage, a, &out), TENSOR_ERROR_HANDLE, "argument 'self' is a storage; a tensor is required");
-  FAILS(tensor_storage_free((tensor_storage_t *)a), TENSOR_ERROR_HANDLE, "is a tensor; a storage is required");
+  FAILS(tensor_mul((tensor_t *)storage, a, &out), TENSOR_ERROR_HANDLE,
+        "argument 'self' is a storage; a tensor is required");
+  FAILS(tensor_storage_free((tensor_storage_t *)a), TENSOR_ERROR_HANDLE,
+        "is a tensor; a storage is required");
   int64_t stack[64] = {0};
-  FAILS(tensor_mul(a, (tensor_t *)stack, &out), TENSOR_ERROR_HANDLE, "never came from this library");
-  FAILS(tensor_mul(a, (tensor_t *)0x1234567890, &out), TENSOR_ERROR_HANDLE, "never came from this library");
+  FAILS(tensor_mul(a, (tensor_t *)stack, &out), TENSOR_ERROR_HANDLE,
+        "never came from this library");
+  FAILS(tensor_mul(a, (tensor_t *)0x1234567890, &out), TENSOR_ERROR_HANDLE,
+        "never came from this library");
   FAILS(tensor_mul(a, (tensor_t *)((char *)a + 4), &out), TENSOR_ERROR_HANDLE, "not a live tensor");
   FAILS(tensor_mul(a, (tensor_t *)((char *)a + 8), &out), TENSOR_ERROR_HANDLE, "not a live tensor");
   CHECK(tensor_dim(NULL) == -1 && tensor_sizes((tensor_t *)stack) == NULL);
@@ -22,7 +26,8 @@ int main(void) {
   OK(tensor_free(a));
   FAILS(tensor_free(stale), TENSOR_ERROR_HANDLE, "was freed");
   OK(tensor_free(NULL));
-  // However often slots are recycled, the stale handle stays an error: the slot's generation is part of the handle.
+  // However often slots are recycled, the stale handle stays an error: the slot's generation is
+  // part of the handle.
   for (int i = 0; i < 20000; i++) {
     tensor_t *t = floats((float[]){2}, one, 1);
     CHECK(t != stale);

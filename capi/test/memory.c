@@ -1,4 +1,5 @@
-// Memory goes back when handles go; a million operations leave nothing behind; external memory is released once.
+// Memory goes back when handles go; a million operations leave nothing behind; external memory is
+// released once.
 #include "check.h"
 
 static int64_t in_use(void) {
@@ -30,10 +31,12 @@ int main(void) {
   int weight = 1;
   const int64_t four[] = {4}, five[] = {5};
   tensor_t *blob = NULL, *view = NULL;
-  FAILS(tensor_from_blob(external, sizeof external, TENSOR_FLOAT32, five, 1, NULL, 0, release, &weight, false, &blob),
+  FAILS(tensor_from_blob(external, sizeof external, TENSOR_FLOAT32, five, 1, NULL, 0, release,
+                         &weight, false, &blob),
         TENSOR_ERROR_RUNTIME, "need a storage of 20 bytes, but it has 16");
   CHECK(released == 0);
-  OK(tensor_from_blob(external, sizeof external, TENSOR_FLOAT32, four, 1, NULL, 0, release, &weight, false, &blob));
+  OK(tensor_from_blob(external, sizeof external, TENSOR_FLOAT32, four, 1, NULL, 0, release, &weight,
+                      false, &blob));
   OK(tensor_add_scalar_(blob, tensor_int(1), tensor_int(1)));
   CHECK(external[3] == 5);
   OK(tensor_detach(blob, &view));
@@ -43,7 +46,8 @@ int main(void) {
   CHECK(released == 1);
 
   OK(tensor_set_memory_limit(in_use() + 1000));
-  FAILS(tensor_zeros(million, 1, TENSOR_FLOAT32, TENSOR_LAYOUT_NONE, tensor_device_default(), &big), TENSOR_ERROR_MEMORY, "memory limit");
+  FAILS(tensor_zeros(million, 1, TENSOR_FLOAT32, TENSOR_LAYOUT_NONE, tensor_device_default(), &big),
+        TENSOR_ERROR_MEMORY, "memory limit");
   OK(tensor_set_memory_limit(0));
   OK(tensor_free(a));
   CHECK(tensor_live_handles() == 0);

@@ -17,7 +17,8 @@ static void *work(void *arg) {
     const int64_t size[] = {-1 - id};
     char text[16];
     snprintf(text, sizeof text, "size %d ", -1 - id);
-    FAILS(tensor_zeros(size, 1, TENSOR_FLOAT32, TENSOR_LAYOUT_NONE, tensor_device_default(), &t), TENSOR_ERROR_RUNTIME, text);
+    FAILS(tensor_zeros(size, 1, TENSOR_FLOAT32, TENSOR_LAYOUT_NONE, tensor_device_default(), &t),
+          TENSOR_ERROR_RUNTIME, text);
     OK(tensor_free(u));
   }
   return NULL;

@@ -7,18 +7,18 @@
 
 enum { kRowMajor = 101, kNoTrans = 111, kTrans = 112 };
 
-typedef void (*sgemm_fn)(int, int, int, int64_t, int64_t, int64_t, float, const float *, int64_t, const float *, int64_t,
-                         float, float *, int64_t);
-typedef void (*dgemm_fn)(int, int, int, int64_t, int64_t, int64_t, double, const double *, int64_t, const double *, int64_t,
-                         double, double *, int64_t);
-typedef void (*zgemm_fn)(int, int, int, int64_t, int64_t, int64_t, const void *, const void *, int64_t, const void *, int64_t,
-                         const void *, void *, int64_t);
-typedef void (*sgemv_fn)(int, int, int64_t, int64_t, float, const float *, int64_t, const float *, int64_t, float, float *,
-                         int64_t);
-typedef void (*dgemv_fn)(int, int, int64_t, int64_t, double, const double *, int64_t, const double *, int64_t, double,
-                         double *, int64_t);
-typedef void (*zgemv_fn)(int, int, int64_t, int64_t, const void *, const void *, int64_t, const void *, int64_t, const void *,
-                         void *, int64_t);
+typedef void (*sgemm_fn)(int, int, int, int64_t, int64_t, int64_t, float, const float *, int64_t,
+                         const float *, int64_t, float, float *, int64_t);
+typedef void (*dgemm_fn)(int, int, int, int64_t, int64_t, int64_t, double, const double *, int64_t,
+                         const double *, int64_t, double, double *, int64_t);
+typedef void (*zgemm_fn)(int, int, int, int64_t, int64_t, int64_t, const void *, const void *,
+                         int64_t, const void *, int64_t, const void *, void *, int64_t);
+typedef void (*sgemv_fn)(int, int, int64_t, int64_t, float, const float *, int64_t, const float *,
+                         int64_t, float, float *, int64_t);
+typedef void (*dgemv_fn)(int, int, int64_t, int64_t, double, const double *, int64_t,
+                         const double *, int64_t, double, double *, int64_t);
+typedef void (*zgemv_fn)(int, int, int64_t, int64_t, const void *, const void *, int64_t,
+                         const void *, int64_t, const void *, void *, int64_t);
 
 static struct {
   void *gemm[4], *gemv[4];
@@ -58,22 +58,23 @@ void lt_blas_gemm(const lt_blas_product *p) {
   void *fn = blas.gemm[p->type];
   switch (p->type) {
     case 0:
-      ((sgemm_fn)fn)(kRowMajor, ta, tb, p->m, p->n, p->k, (float)p->alpha[0], (const float *)p->a, p->lda,
-                     (const float *)p->b, p->ldb, (float)p->beta[0], (float *)p->c, p->ldc);
+      ((sgemm_fn)fn)(kRowMajor, ta, tb, p->m, p->n, p->k, (float)p->alpha[0], (const float *)p->a,
+                     p->lda, (const float *)p->b, p->ldb, (float)p->beta[0], (float *)p->c, p->ldc);
       return;
     case 1:
-      ((dgemm_fn)fn)(kRowMajor, ta, tb, p->m, p->n, p->k, p->alpha[0], (const double *)p->a, p->lda, (const double *)p->b,
-                     p->ldb, p->beta[0], (double *)p->c, p->ldc);
+      ((dgemm_fn)fn)(kRowMajor, ta, tb, p->m, p->n, p->k, p->alpha[0], (const double *)p->a, p->lda,
+                     (const double *)p->b, p->ldb, p->beta[0], (double *)p->c, p->ldc);
       return;
     case 2: {
-      const float alpha[2] = {(float)p->alpha[0], (float)p->alpha[1]}, beta[2] = {(float)p->beta[0], (float)p->beta[1]};
-      ((zgemm_fn)fn)(kRowMajor, ta, tb, p->m, p->n, p->k, alpha, (const void *)p->a, p->lda, (const void *)p->b, p->ldb, beta,
-                     (void *)p->c, p->ldc);
+      const float alpha[2] = {(float)p->alpha[0], (float)p->alpha[1]},
+                  beta[2] = {(float)p->beta[0], (float)p->beta[1]};
+      ((zgemm_fn)fn)(kRowMajor, ta, tb, p->m, p->n, p->k, alpha, (const void *)p->a, p->lda,
+                     (const void *)p->b, p->ldb, beta, (void *)p->c, p->ldc);
       return;
     }
     default:
-      ((zgemm_fn)fn)(kRowMajor, ta, tb, p->m, p->n, p->k, p->alpha, (const void *)p->a, p->lda, (const void *)p->b, p->ldb,
-                     p->beta, (void *)p->c, p->ldc);
+      ((zgemm_fn)fn)(kRowMajor, ta, tb, p->m, p->n, p->k, p->alpha, (const void *)p->a, p->lda,
+                     (const void *)p->b, p->ldb, p->beta, (void *)p->c, p->ldc);
   }
 }
 
@@ -90,21 +91,22 @@ void lt_blas_gemv(const lt_blas_product *p) {
   }
   switch (p->type) {
     case 0:
-      ((sgemv_fn)fn)(kRowMajor, ta, rows, cols, (float)p->alpha[0], (const float *)p->a, p->lda, (const float *)p->b, p->ldb,
-                     (float)p->beta[0], (float *)p->c, p->ldc);
+      ((sgemv_fn)fn)(kRowMajor, ta, rows, cols, (float)p->alpha[0], (const float *)p->a, p->lda,
+                     (const float *)p->b, p->ldb, (float)p->beta[0], (float *)p->c, p->ldc);
       return;
     case 1:
-      ((dgemv_fn)fn)(kRowMajor, ta, rows, cols, p->alpha[0], (const double *)p->a, p->lda, (const double *)p->b, p->ldb,
-                     p->beta[0], (double *)p->c, p->ldc);
+      ((dgemv_fn)fn)(kRowMajor, ta, rows, cols, p->alpha[0], (const double *)p->a, p->lda,
+                     (const double *)p->b, p->ldb, p->beta[0], (double *)p->c, p->ldc);
       return;
     case 2: {
-      const float alpha[2] = {(float)p->alpha[0], (float)p->alpha[1]}, beta[2] = {(float)p->beta[0], (float)p->beta[1]};
-      ((zgemv_fn)fn)(kRowMajor, ta, rows, cols, alpha, (const void *)p->a, p->lda, (const void *)p->b, p->ldb, beta,
-                     (void *)p->c, p->ldc);
+      const float alpha[2] = {(float)p->alpha[0], (float)p->alpha[1]},
+                  beta[2] = {(float)p->beta[0], (float)p->beta[1]};
+      ((zgemv_fn)fn)(kRowMajor, ta, rows, cols, alpha, (const void *)p->a, p->lda,
+                     (const void *)p->b, p->ldb, beta, (void *)p->c, p->ldc);
       return;
     }
     default:
-      ((zgemv_fn)fn)(kRowMajor, ta, rows, cols, p->alpha, (const void *)p->a, p->lda, (const void *)p->b, p->ldb, p->beta,
-                     (void *)p->c, p->ldc);
+      ((zgemv_fn)fn)(kRowMajor, ta, rows, cols, p->alpha, (const void *)p->a, p->lda,
+                     (const void *)p->b, p->ldb, p->beta, (void *)p->c, p->ldc);
   }
 }

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-// c = alpha * a b + beta * c for row-major matrices; a is m by k, b is k by n. For gemv, b and c are vectors and ldb and ldc
-// their steps.
+// c = alpha * a b + beta * c for row-major matrices; a is m by k, b is k by n. For gemv, b and c
+// are vectors and ldb and ldc their steps.
 typedef struct {
   uintptr_t a, b, c;
   int64_t m, n, k, lda, ldb, ldc;

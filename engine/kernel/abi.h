@@ -1,4 +1,5 @@
-// What Go and the kernels agree on. Every CPU tier compiles the same templates and offers one lt_tier.
+// What Go and the kernels agree on. Every CPU tier compiles the same templates and offers one
+// lt_tier.
 #ifndef LIBTENSOR_KERNEL_ABI_H
 #define LIBTENSOR_KERNEL_ABI_H
 
@@ -10,20 +11,23 @@ extern "C" {
 
 enum { LT_OPERANDS = 8, LT_DIMS = 64, LT_DTYPES = 14 };
 
-// Computes n elements: data holds one pointer per operand (outputs first), strides one step in bytes per operand.
+// Computes n elements: data holds one pointer per operand (outputs first), strides one step in
+// bytes per operand.
 typedef void (*lt_row)(char *const *data, const int64_t *strides, int64_t n, const void *params);
 
-// A kernel by name, with one function per dtype, NULL where the dtype has none. Elementwise kernels hold lt_row functions;
-// their signature names the operand dtypes, outputs before '=': T the row's dtype, R its real counterpart, C its complex
-// counterpart, b bool, i int32, l int64. All other kernels hold functions of one pointer to an argument structure.
+// A kernel by name, with one function per dtype, NULL where the dtype has none. Elementwise kernels
+// hold lt_row functions; their signature names the operand dtypes, outputs before '=': T the row's
+// dtype, R its real counterpart, C its complex counterpart, b bool, i int32, l int64. All other
+// kernels hold functions of one pointer to an argument structure.
 typedef struct {
   const char *name;
   const char *signature;
   void *rows[LT_DTYPES];
 } lt_kernel;
 
-// One run of an elementwise kernel over strided operands. Dimension 0 is the innermost. An operand whose memory dtype
-// differs from the dtype that the row computes in is converted block by block on its way in or out.
+// One run of an elementwise kernel over strided operands. Dimension 0 is the innermost. An operand
+// whose memory dtype differs from the dtype that the row computes in is converted block by block on
+// its way in or out.
 typedef struct {
   uintptr_t row;
   int32_t operands, outputs, ndim;

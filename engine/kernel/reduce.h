@@ -6,9 +6,10 @@
 
 enum { LT_TOTAL = 32 };  // bytes that a running total may take
 
-// One reduction of a strided input. Dimensions are split into kept and reduced ones, fastest first; strides are in bytes.
-// Where totals is set, the call leaves its running totals there, LT_TOTAL bytes an output, instead of writing results; where
-// pieces is above 0 it merges that many blocks of such totals in order and writes the results.
+// One reduction of a strided input. Dimensions are split into kept and reduced ones, fastest first;
+// strides are in bytes. Where totals is set, the call leaves its running totals there, LT_TOTAL
+// bytes an output, instead of writing results; where pieces is above 0 it merges that many blocks
+// of such totals in order and writes the results.
 typedef struct {
   uintptr_t op;
   uintptr_t in, out[2], totals;

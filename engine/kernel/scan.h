@@ -4,8 +4,9 @@
 
 #include "abi.h"
 
-// A contiguous tensor seen as outer x n x inner; the kernel runs along n for every outer position and for `width` inner
-// positions, which the pointers start at. out[1], where used, holds int64. Sorting takes scratch of LT_SORT_ENTRY * n bytes.
+// A contiguous tensor seen as outer x n x inner; the kernel runs along n for every outer position
+// and for `width` inner positions, which the pointers start at. out[1], where used, holds int64.
+// Sorting takes scratch of LT_SORT_ENTRY * n bytes.
 typedef struct {
   uintptr_t in, out[2], scratch;
   int64_t outer, n, inner, width;

@@ -168,22 +168,21 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, erro
 			}
 		}
 	}
-	out := make([]*tensor.Tensor, len(sizes))
-	for d := range out {
-		if out[d], err = tensor.Empty(op, indices.Sizes(), dtype.Int64, indices.Device()); err != nil {
-			releaseAll(out[:d])
-			return nil, err
+	// As PyTorch's, the coordinates of an index lie side by side.
+	all, err := tensor.Empty(op, append(slices.Clone(indices.Sizes()), int64(len(sizes))), dtype.Int64, indices.Device())
+	if err != nil {
+		return nil, err
+	}
+	defer all.Release()
+	if !all.IsMeta() {
+		rows := int64s(all)
+		for i, at := range int64s(flat) {
+			row := rows[i*len(sizes):][:len(sizes)]
+			for d := len(sizes) - 1; d >= 0; d-- {
+				row[d] = at % sizes[d]
+				at /= sizes[d]
+			}
 		}
 	}
-	if flat.IsMeta() || len(sizes) == 0 {
-		return out, nil
-	}
-	unravel(int64s(flat), sizes, func(d int, i, x int64) { int64s(out[d])[i] = x })
-	if indices.DType() == dtype.Int64 {
-		return out, nil
-	}
-	defer releaseAll(out)
-	return eachOf(out, func(t *tensor.Tensor) (*tensor.Tensor, error) {
-		return cloned(op, t, indices.DType(), t.Device(), shape.Contiguous)
-	})
+	return Unbind(all, -1)
 }

@@ -353,10 +353,13 @@ func SumToSize(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 			dims = append(dims, int64(i))
 		}
 	}
+	if len(size) == 0 {
+		return Sum(nil, self, nil, false, dtype.None)
+	}
 	if len(dims) == 0 {
 		return self.Alias(), nil
 	}
-	sum, err := Sum(nil, self, dims, true, self.DType())
+	sum, err := Sum(nil, self, dims, true, dtype.None)
 	if err != nil {
 		return nil, err
 	}

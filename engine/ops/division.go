@@ -9,12 +9,12 @@ import (
 )
 
 var (
-	div         = newPointwise("div", "div", promoteFloat)
+	div         = newWide("div", "div", promoteFloat)
 	truncDivide = newPointwise("div", "trunc_divide", promote)
 	floorDivide = newPointwise("floor_divide", "floor_divide", promote)
 	remainder   = newPointwise("remainder", "remainder", promote)
 	fmod        = newPointwise("fmod", "fmod", promote)
-	pow         = newPointwise("pow", "pow", promote)
+	pow         = newWide("pow", "pow", promote)
 	floatPower  = newPointwise("float_power", "pow", promote)
 
 	hasZero = kernel.Get("has_zero")

@@ -95,6 +95,10 @@ func Heaviside(out, self, values *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Ldexp computes self * 2^other.
 func Ldexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	half := other.DType() == dtype.Float16 || other.DType() == dtype.BFloat16
+	if self.DType().IsFloatingPoint() && other.DType() == dtype.Bool || self.DType().IsComplex() && half {
+		return nil, status.NotImplementedf("ldexp: not implemented for self of dtype %v and other of dtype %v", self.DType(), other.DType())
+	}
 	two, err := tensor.Number(dtype.FloatScalar(2))
 	if err != nil {
 		return nil, err

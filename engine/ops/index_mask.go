@@ -108,20 +108,23 @@ func nonzeroColumns(op string, t *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return nil, err
 		}
 	}
-	unravel(int64s(flat), t.Sizes(), func(d int, i int64, x int64) { *(*int64)(unsafe.Add(out[d].Data(), 8*i)) = x })
+	columns := make([][]int64, len(out))
+	for d := range out {
+		columns[d] = int64s(out[d])
+	}
+	unravel(int64s(flat), t.Sizes(), columns)
 	return out, nil
 }
 
-// unravel gives put every coordinate of ascending row-major numbers.
-func unravel(flat, sizes []int64, put func(d int, i, x int64)) {
-	last := len(sizes) - 1
+// unravel writes the coordinates of row-major numbers, a column for each dimension.
+func unravel(flat, sizes []int64, columns [][]int64) {
 	for i, at := range flat {
-		for d := last; d > 0; d-- {
+		for d := len(sizes) - 1; d > 0; d-- {
 			next := at / sizes[d]
-			put(d, int64(i), at-next*sizes[d])
+			columns[d][i] = at - next*sizes[d]
 			at = next
 		}
-		put(0, int64(i), at)
+		columns[0][i] = at
 	}
 }
 
@@ -132,26 +135,32 @@ func Nonzero(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	defer flat.Release()
+	// As PyTorch's, the result keeps the coordinates of one dimension side by side.
 	n, dims := flat.Numel(), int64(self.Dim())
-	to, err := target("nonzero", out, []int64{n, dims}, dtype.Int64, self.Device(), self)
+	rows, err := tensor.EmptyStrided("nonzero", []int64{n, dims}, []int64{1, n}, dtype.Int64, self.Device())
 	if err != nil {
 		return nil, err
 	}
-	if !to.IsContiguous() || to == out {
-		rows, err := Nonzero(nil, self)
-		if err != nil {
-			return nil, err
+	if n > 0 && dims > 0 {
+		to := unsafe.Slice((*int64)(rows.Data()), n*dims)
+		columns := make([][]int64, dims)
+		for d := range columns {
+			columns[d] = to[int64(d)*n : int64(d+1)*n]
 		}
-		defer rows.Release()
-		return to, assign("nonzero", to, rows)
+		if dims == 1 {
+			copy(to, int64s(flat))
+		} else {
+			unravel(int64s(flat), self.Sizes(), columns)
+		}
 	}
-	if dims == 1 {
-		copy(int64s(to), int64s(flat))
-	} else if dims > 1 {
-		rows := int64s(to)
-		unravel(int64s(flat), self.Sizes(), func(d int, i, x int64) { rows[i*dims+int64(d)] = x })
+	if out == nil {
+		return rows, nil
 	}
-	return to, nil
+	defer rows.Release()
+	if _, err := target("nonzero", out, rows.Sizes(), dtype.Int64, self.Device(), self); err != nil {
+		return nil, err
+	}
+	return out, assign("nonzero", out, rows)
 }
 
 // NonzeroNumpy lists the positions of the elements that are not zero, a tensor for each dimension.

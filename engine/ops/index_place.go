@@ -8,6 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -179,13 +180,21 @@ func cloneUnless(op string, t *tensor.Tensor, good bool, d dtype.DType) (*tensor
 
 // valueRange gives the smallest and the largest value of a contiguous int64 tensor.
 func valueRange(t *tensor.Tensor) (lo, hi int64) {
-	args := struct {
-		index           uintptr
-		n               int64
-		lowest, highest int64
-	}{index: uintptr(t.Data()), n: t.Numel()}
-	kernel.Call(indexRange, unsafe.Pointer(&args))
-	return args.lowest, args.highest
+	type rangeOf struct{ index, n, lowest, highest int64 }
+	pieces := min(int64(parallel.Threads()), t.Numel()/iter.Grain+1)
+	found := make([]rangeOf, pieces)
+	parallel.For(pieces, 1, func(begin, end int64) {
+		for p := begin; p < end; p++ {
+			from, to := t.Numel()*p/pieces, t.Numel()*(p+1)/pieces
+			found[p] = rangeOf{index: int64(uintptr(t.Data())) + 8*from, n: to - from}
+			kernel.Call(indexRange, unsafe.Pointer(&found[p]))
+		}
+	})
+	lo, hi = found[0].lowest, found[0].highest
+	for _, f := range found[1:] {
+		lo, hi = min(lo, f.lowest), max(hi, f.highest)
+	}
+	return lo, hi
 }
 
 // indexError is the error of indexing by a number that a dimension does not have.

@@ -75,7 +75,7 @@ func newScattering(op string, self *tensor.Tensor, dim int64, index, source *ten
 	if err != nil {
 		return s, err
 	}
-	if s.index, err = s.hold(positionsUnlessMeta(op, flat, sizeAt(self, s.d), runtimeError(op, s.d, sizeAt(self, s.d)))); err != nil {
+	if s.index, err = s.hold(positionsUnlessMeta(op, flat, sizeAt(self, s.d), false, runtimeError(op, s.d, sizeAt(self, s.d)))); err != nil {
 		return s, err
 	}
 	from, err := s.hold(atLeastVector(op, source))
@@ -137,7 +137,7 @@ func newIndexing(op string, self *tensor.Tensor, dim int64, index, source *tenso
 			return s, err
 		}
 	}
-	at, err := s.hold(positionsUnlessMeta(op, index, sizeAt(self, s.d), indexError(op, s.d, sizeAt(self, s.d))))
+	at, err := s.hold(positionsUnlessMeta(op, index, sizeAt(self, s.d), false, indexError(op, s.d, sizeAt(self, s.d))))
 	if err != nil {
 		return s, err
 	}
@@ -413,12 +413,9 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 		}
 	}
 	size := sizeAt(self, d)
-	at := index.Alias()
-	if !index.IsMeta() {
-		at.Release()
-		if at, err = positions(op, index, size, true, indexError(op, d, size)); err != nil {
-			return nil, err
-		}
+	at, err := positionsUnlessMeta(op, index, size, true, indexError(op, d, size))
+	if err != nil {
+		return nil, err
 	}
 	defer at.Release()
 	return modified(op, out, self, func(to *tensor.Tensor) error {

@@ -24,7 +24,11 @@ func fitsBeside(op string, self, index *tensor.Tensor, d int) error {
 // Gather reads, for every position of index, the element of self at that position but for dimension dim, where the
 // index says which.
 func Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, _ bool) (*tensor.Tensor, error) {
-	const op = "gather"
+	return gather("gather", out, self, dim, index, false)
+}
+
+// gather is Gather for other operators; wrap lets negative positions count from the end.
+func gather(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, wrap bool) (*tensor.Tensor, error) {
 	if err := oneDevice(op, self, index); err != nil {
 		return nil, err
 	}
@@ -40,7 +44,7 @@ func Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, _ bool) (
 			return nil, err
 		}
 	}
-	at, err := positionsUnlessMeta(op, index, sizeAt(self, d), runtimeError(op, d, sizeAt(self, d)))
+	at, err := positionsUnlessMeta(op, index, sizeAt(self, d), wrap, runtimeError(op, d, sizeAt(self, d)))
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +57,11 @@ func Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, _ bool) (
 }
 
 // positionsUnlessMeta is positions, without the check that the meta device has no values for.
-func positionsUnlessMeta(op string, index *tensor.Tensor, size int64, outOfRange func(int64) error) (*tensor.Tensor, error) {
+func positionsUnlessMeta(op string, index *tensor.Tensor, size int64, wrap bool, outOfRange func(int64) error) (*tensor.Tensor, error) {
 	if index.IsMeta() {
 		return index.Alias(), nil
 	}
-	return positions(op, index, size, false, outOfRange)
+	return positions(op, index, size, wrap, outOfRange)
 }
 
 // readAlong gathers along dimension d; index, of the shape of to, holds positions.
@@ -102,7 +106,7 @@ func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*te
 	if err := wantIndex(op, index, true); err != nil {
 		return nil, err
 	}
-	at, err := positionsUnlessMeta(op, index, sizeAt(self, d), indexError(op, d, sizeAt(self, d)))
+	at, err := positionsUnlessMeta(op, index, sizeAt(self, d), false, indexError(op, d, sizeAt(self, d)))
 	if err != nil {
 		return nil, err
 	}
@@ -171,17 +175,17 @@ func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (*tensor.Tensor, e
 		return nil, err
 	}
 	if dim.IsNone() {
-		flat, err := reshape(op, self, []int64{-1})
+		flat, err := reshape(op, self, []int64{self.Numel()})
 		if err != nil {
 			return nil, err
 		}
 		defer flat.Release()
-		index, err := reshape(op, indices, []int64{-1})
+		index, err := reshape(op, indices, []int64{indices.Numel()})
 		if err != nil {
 			return nil, err
 		}
 		defer index.Release()
-		return Gather(out, flat, 0, index, false)
+		return gather(op, out, flat, 0, index, true)
 	}
 	if self.Dim() != indices.Dim() {
 		return nil, status.Runtimef("%s: input and indices should have the same number of dimensions, but got %d dimensions for input, and %d dimensions for indices", op, self.Dim(), indices.Dim())
@@ -191,7 +195,7 @@ func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (*tensor.Tensor, e
 		return nil, err
 	}
 	if self.Dim() == 0 {
-		return Gather(out, self, 0, indices, false)
+		return gather(op, out, self, 0, indices, true)
 	}
 	a, b := slices.Clone(self.Sizes()), slices.Clone(indices.Sizes())
 	a[d], b[d] = 1, 1
@@ -211,5 +215,5 @@ func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (*tensor.Tensor, e
 		return nil, err
 	}
 	defer index.Release()
-	return Gather(out, from, int64(d), index, false)
+	return gather(op, out, from, int64(d), index, true)
 }

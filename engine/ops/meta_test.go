@@ -195,7 +195,7 @@ func releaseResults(results []reflect.Value) {
 
 // needsData are the operators whose result's shape or value depends on the elements; they refuse meta tensors.
 var needsData = map[string]bool{
-	"item": true, "equal": true, "allclose": true, "nonzero": true, "nonzero_numpy": true, "argwhere": true, "masked_select": true,
+	"item": true, "equal": true, "allclose": true, "nonzero": true, "nonzero_numpy": true, "where_condition": true, "argwhere": true, "masked_select": true,
 	"masked_fill": true, "index_fill": true, // read the value as a number
 	"linspace_tensor_tensor": true, "linspace_tensor_scalar": true, "linspace_scalar_tensor": true,
 	"logspace_tensor_tensor": true, "logspace_tensor_scalar": true, "logspace_scalar_tensor": true,

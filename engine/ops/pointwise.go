@@ -27,6 +27,7 @@ type pointwise struct {
 	rule    rule
 	swapped bool // the kernel takes the two inputs in the other order
 	exact   bool // out must have the result's dtype
+	wide    bool // complex results have parts of at least 32 bits
 }
 
 func newPointwise(name, kernelName string, r rule) *pointwise {
@@ -36,6 +37,12 @@ func newPointwise(name, kernelName string, r rule) *pointwise {
 func newExact(name, kernelName string, r rule) *pointwise {
 	p := newPointwise(name, kernelName, r)
 	p.exact = true
+	return p
+}
+
+func newWide(name, kernelName string, r rule) *pointwise {
+	p := newPointwise(name, kernelName, r)
+	p.wide = true
 	return p
 }
 
@@ -90,7 +97,7 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 		result = common.ToComplex()
 	}
 	compute := common.Compute()
-	if !p.kernel.Has(compute) {
+	if !p.kernel.Has(compute) || p.wide && result == dtype.Complex32 || result == dtype.BComplex32 {
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v", p.name, common)
 	}
 	if p.exact {

@@ -43,28 +43,25 @@ type dim struct {
 }
 
 // dimList holds the dimensions of a reduction, fastest first, neighbours joined.
-type dimList struct {
-	n    int
-	dims [shape.MaxDims]dim
-}
+type dimList struct{ dims []dim }
 
 // add inserts d by its stride in the input.
 func (l *dimList) add(d dim) {
-	i := l.n
+	i := len(l.dims)
+	l.dims = append(l.dims, d)
 	for ; i > 0 && (l.dims[i-1].in > d.in || l.dims[i-1].in == d.in && l.dims[i-1].out[0] > d.out[0]); i-- {
 		l.dims[i] = l.dims[i-1]
 	}
 	l.dims[i] = d
-	l.n++
 }
 
 // join merges neighbours that continue each other.
 func (l *dimList) join() {
-	if l.n < 2 {
+	if len(l.dims) < 2 {
 		return
 	}
 	k := 0
-	for _, d := range l.dims[1:l.n] {
+	for _, d := range l.dims[1:] {
 		p := &l.dims[k]
 		if d.in == p.in*p.size && d.out[0] == p.out[0]*p.size && d.out[1] == p.out[1]*p.size {
 			p.size *= d.size
@@ -73,12 +70,12 @@ func (l *dimList) join() {
 		k++
 		l.dims[k] = d
 	}
-	l.n = k + 1
+	l.dims = l.dims[:k+1]
 }
 
 func (l *dimList) numel() int64 {
 	n := int64(1)
-	for _, d := range l.dims[:l.n] {
+	for _, d := range l.dims {
 		n *= d.size
 	}
 	return n
@@ -91,7 +88,8 @@ func (r reducer) run(op string, compute dtype.DType, outs [2]*tensor.Tensor, in 
 	if row == 0 {
 		return status.NotImplementedf("%s: not implemented for dtype %v", op, compute)
 	}
-	var kept, reduced dimList
+	var buffer [2][6]dim // more dimensions go to the heap
+	kept, reduced := dimList{buffer[0][:0]}, dimList{buffer[1][:0]}
 	at := [2]int{}
 	for d, size := range in.Sizes() {
 		entry := dim{size: size, in: in.Strides()[d] * in.DType().Size()}
@@ -129,16 +127,16 @@ func (r reducer) run(op string, compute dtype.DType, outs [2]*tensor.Tensor, in 
 	}
 	l.Params = [2]float64{}
 	copy(l.Params[:], params)
-	l.Kept, l.Reduced = int32(kept.n), int32(max(reduced.n, 1))
-	for i, d := range kept.dims[:kept.n] {
+	l.Kept, l.Reduced = int32(len(kept.dims)), int32(max(len(reduced.dims), 1))
+	for i, d := range kept.dims {
 		l.KeptSizes[i], l.KeptIn[i], l.KeptOut[0][i], l.KeptOut[1][i] = d.size, d.in, d.out[0], d.out[1]
 	}
 	l.ReducedSizes[0], l.ReducedIn[0] = 1, 0
-	for i, d := range reduced.dims[:reduced.n] {
+	for i, d := range reduced.dims {
 		l.ReducedSizes[i], l.ReducedIn[i] = d.size, d.in
 	}
 	l.Columns = 0
-	if kept.n > 0 && sideBySide(&kept.dims[0], l.ReducedSizes[0], l.ReducedIn[0], count) {
+	if len(kept.dims) > 0 && sideBySide(&kept.dims[0], l.ReducedSizes[0], l.ReducedIn[0], count) {
 		l.Columns = 1
 	}
 	if outputs*count < 2*iter.Grain {

@@ -17,6 +17,7 @@ import (
 
 var (
 	sortKernel      = kernel.Get("sort")
+	topkKernel      = kernel.Get("topk")
 	medianKernel    = kernel.Get("median")
 	nanmedianKernel = kernel.Get("nanmedian")
 	kthvalueKernel  = kernel.Get("kthvalue")
@@ -171,8 +172,8 @@ func Msort(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return values, err
 }
 
-// Topk gives the k largest or smallest elements along dim, in order, and where they are.
-func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, _ bool) (values, indices *tensor.Tensor, err error) {
+// Topk gives the k largest or smallest elements along dim, in order where sorted is set, and where they are.
+func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (values, indices *tensor.Tensor, err error) {
 	const op = "topk"
 	if err := wantOrder(op, self); err != nil {
 		return nil, nil, err
@@ -193,7 +194,7 @@ func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, _ b
 	if err != nil || self.IsMeta() || self.Dim() == 0 && k == 0 {
 		return values, indices, err
 	}
-	return values, indices, lines(op, sortKernel, values, indices, self, at, k, [2]int64{flag(largest), k})
+	return values, indices, lines(op, topkKernel, values, indices, self, at, k, [2]int64{flag(largest) | flag(sorted)<<1, k})
 }
 
 // selected picks one element of every line along dim.
@@ -297,7 +298,7 @@ func Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim 
 	return selected("kthvalue", kthvalueKernel, outValues, outIndices, self, dim, keepdim, k-1)
 }
 
-// Mode gives the most frequent element along dim, the smallest of several, and the index of its last occurrence.
+// Mode gives the most frequent element along dim, the smallest of several, and the index of one occurrence.
 func Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	return selected("mode", modeKernel, outValues, outIndices, self, dim, keepdim, 0)
 }

@@ -1,5 +1,5 @@
-// Package parallel splits work over goroutines. Results never depend on how many there are: callers give every piece its
-// own outputs or combine partial results in a fixed order.
+// Package parallel splits work over threads. Results never depend on how many there are: callers give every piece its own
+// outputs or combine partial results in a fixed order.
 package parallel
 
 import (
@@ -8,13 +8,14 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 var threads atomic.Int64
 
 func init() { threads.Store(int64(runtime.NumCPU())) }
 
-// Threads is the number of goroutines that For may use.
+// Threads is the number of threads that For may use.
 func Threads() int { return int(threads.Load()) }
 
 // SetThreads changes Threads; n must be at least 1.
@@ -28,37 +29,91 @@ type Panic struct {
 
 func (p *Panic) Error() string { return fmt.Sprint(p.Value) }
 
+// job is one call of For: pieces are taken in order by whoever is free.
+type job struct {
+	body    func(begin, end int64)
+	n, step int64
+	next    atomic.Int64
+	left    sync.WaitGroup
+	failed  atomic.Pointer[Panic]
+}
+
+// run takes pieces until none is left.
+func (j *job) run() {
+	for {
+		begin := j.next.Add(j.step) - j.step
+		if begin >= j.n {
+			return
+		}
+		j.piece(begin, min(begin+j.step, j.n))
+	}
+}
+
+func (j *job) piece(begin, end int64) {
+	defer j.left.Done()
+	defer func() {
+		if v := recover(); v != nil {
+			j.failed.CompareAndSwap(nil, &Panic{v, debug.Stack()})
+		}
+	}()
+	j.body(begin, end)
+}
+
+// linger is how long a worker looks for another job before it ends: waking a thread takes as long as a small job.
+const linger = 40 * time.Microsecond
+
+var (
+	lingering atomic.Int32        // workers that look for a job
+	offered   atomic.Pointer[job] // a job for one of them
+)
+
+// worker helps with a job, and then with others that come soon after.
+func worker(j *job) {
+	for j != nil {
+		j.run()
+		lingering.Add(1)
+		j = nil
+		for start := time.Now(); j == nil && time.Since(start) < linger; {
+			j = accept()
+		}
+		lingering.Add(-1)
+		if j == nil {
+			j = accept() // offered while this worker was about to end
+		}
+	}
+}
+
+// accept takes an offered job, if there is one.
+func accept() *job {
+	if j := offered.Load(); j != nil && offered.CompareAndSwap(j, nil) {
+		return j
+	}
+	return nil
+}
+
+// piecesPerThread cuts finer than there are threads, so that a late helper costs little.
+const piecesPerThread = 4
+
 // For calls body(begin, end) over pieces of [0, n), none smaller than grain except the last, and waits for all of them.
 // A panic in a piece is raised again in the caller.
 func For(n, grain int64, body func(begin, end int64)) {
-	pieces := min(int64(Threads()), n/max(grain, 1))
-	if pieces <= 1 {
+	helpers := min(int64(Threads()), n/max(grain, 1)) - 1
+	if helpers < 1 {
 		if n > 0 {
 			body(0, n)
 		}
 		return
 	}
-	step := (n + pieces - 1) / pieces
-	var wg sync.WaitGroup
-	var failed atomic.Pointer[Panic]
-	run := func(begin, end int64) {
-		defer func() {
-			if v := recover(); v != nil {
-				failed.CompareAndSwap(nil, &Panic{v, debug.Stack()})
-			}
-		}()
-		body(begin, end)
+	j := &job{body: body, n: n, step: max(grain, n/((helpers+1)*piecesPerThread), 1)}
+	j.left.Add(int((n + j.step - 1) / j.step))
+	for range helpers {
+		if lingering.Load() == 0 || !offered.CompareAndSwap(nil, j) {
+			go worker(j)
+		}
 	}
-	for begin := step; begin < n; begin += step {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			run(begin, min(begin+step, n))
-		}()
-	}
-	run(0, min(step, n))
-	wg.Wait()
-	if p := failed.Load(); p != nil {
+	j.run()
+	j.left.Wait()
+	if p := j.failed.Load(); p != nil {
 		panic(p)
 	}
 }

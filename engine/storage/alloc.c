@@ -15,7 +15,8 @@ void *lt_alloc(size_t size, int *zeroed) {
   // Over-map by one huge page and give back the ends, so that the block starts on a huge page.
   size_t length = (size + LT_HUGE - 1) & ~(LT_HUGE - 1);
   if (length < size || length + LT_HUGE < length) return NULL;
-  char *base = mmap(NULL, length + LT_HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char *base =
+      mmap(NULL, length + LT_HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED) return NULL;
   char *block = (char *)(((size_t)base + LT_HUGE - 1) & ~(LT_HUGE - 1));
   size_t head = (size_t)(block - base);

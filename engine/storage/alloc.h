@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-// Allocates size bytes (size > 0), NULL when there is no memory. *zeroed tells whether the bytes are known to be 0.
+// Allocates size bytes (size > 0), NULL when there is no memory. *zeroed tells whether the bytes
+// are known to be 0.
 void *lt_alloc(size_t size, int *zeroed);
 void lt_release(void *p, size_t size);
 void lt_zero(void *p, size_t size);

@@ -10,10 +10,14 @@ import fnmatch
 import importlib
 import json
 import math
+import os
 import statistics
 import sys
 import time
 from collections.abc import Callable
+
+# Threads that wait for work without sleeping would take the processor from the other libraries.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import libtensor
 from cases import cases

@@ -1,4 +1,5 @@
-// The photo job in C: photo PHOTO.ppm OUTPUT_FOLDER. The same steps as photo.py; writes their numbers to c.bin.
+// The photo job in C: photo PHOTO.ppm OUTPUT_FOLDER. The same steps as photo.py; writes their
+// numbers to c.bin.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,9 @@ static tensor_t *read_ppm(const char *path) {
   fclose(file);
   tensor_t *t = NULL;
   // The tensor takes the pixels over and frees them.
-  return keep(tensor_from_blob(pixels, (int64_t)n, TENSOR_UINT8, (int64_t[]){height, width, 3}, 3, NULL, 0, free, pixels, false, &t), &t);
+  return keep(tensor_from_blob(pixels, (int64_t)n, TENSOR_UINT8, (int64_t[]){height, width, 3}, 3,
+                               NULL, 0, free, pixels, false, &t),
+              &t);
 }
 
 static void write_all(FILE *file, const tensor_t *t) {
@@ -43,7 +46,8 @@ static void write_all(FILE *file, const tensor_t *t) {
   void *data = NULL;
   check(tensor_contiguous(t, TENSOR_CONTIGUOUS, &whole));
   check(tensor_data_ptr(whole, &data));
-  fwrite(data, (size_t)tensor_dtype_size(tensor_get_dtype(whole)), (size_t)tensor_numel(whole), file);
+  fwrite(data, (size_t)tensor_dtype_size(tensor_get_dtype(whole)), (size_t)tensor_numel(whole),
+         file);
   tensor_free(whole);
 }
 
@@ -63,7 +67,9 @@ int main(int argc, char **argv) {
 
   // [rows, columns, channels] of bytes to [channels, rows, columns] of floats
   tensor_t *planes = keep(tensor_permute(pixels, (int64_t[]){2, 0, 1}, 3, &r), &r);
-  tensor_t *floats = keep(tensor_to_options(planes, TENSOR_FLOAT32, TENSOR_LAYOUT_NONE, same, false, false, TENSOR_FORMAT_NONE, &r), &r);
+  tensor_t *floats = keep(tensor_to_options(planes, TENSOR_FLOAT32, TENSOR_LAYOUT_NONE, same, false,
+                                            false, TENSOR_FORMAT_NONE, &r),
+                          &r);
   tensor_t *image = keep(tensor_div_scalar(floats, tensor_int(255), NULL, &r), &r);
   tensor_t *negative = keep(tensor_rsub_scalar(image, tensor_int(1), tensor_int(1), &r), &r);
   const tensor_t *pair[] = {image, negative};
@@ -71,16 +77,19 @@ int main(int argc, char **argv) {
 
   tensor_t *grey_mean = keep(tensor_mean(batch, &channels, 1, false, TENSOR_DTYPE_NONE, &r), &r);
   const float luma[] = {0.2126f, 0.7152f, 0.0722f};
-  tensor_t *weights = keep(tensor_from_data((void *)luma, (int64_t[]){3}, 1, TENSOR_FLOAT32, &r), &r);
+  tensor_t *weights =
+      keep(tensor_from_data((void *)luma, (int64_t[]){3}, 1, TENSOR_FLOAT32, &r), &r);
   tensor_t *unsqueezed = keep(tensor_unsqueeze(weights, -1, &r), &r);
   check(tensor_unsqueeze_(unsqueezed, -1));
   tensor_t *weighted = keep(tensor_mul(batch, unsqueezed, &r), &r);
-  tensor_t *grey_weighted = keep(tensor_sum(weighted, &channels, 1, false, TENSOR_DTYPE_NONE, &r), &r);
+  tensor_t *grey_weighted =
+      keep(tensor_sum(weighted, &channels, 1, false, TENSOR_DTYPE_NONE, &r), &r);
   const tensor_t *operands[] = {batch, weights};
   tensor_t *grey_einsum = keep(tensor_einsum("...chw,c->...hw", operands, 2, &r), &r);
 
   int64_t height = tensor_sizes(image)[1], width = tensor_sizes(image)[2];
-  tensor_index middle[] = {range(TENSOR_NONE, TENSOR_NONE, TENSOR_NONE), range(height / 4, -(height / 4), TENSOR_NONE),
+  tensor_index middle[] = {range(TENSOR_NONE, TENSOR_NONE, TENSOR_NONE),
+                           range(height / 4, -(height / 4), TENSOR_NONE),
                            range(width / 4, -(width / 4), TENSOR_NONE)};
   tensor_t *crop = keep(tensor_index_get(image, middle, 3, &r), &r);
   tensor_t *cropped = keep(tensor_contiguous(crop, TENSOR_CONTIGUOUS, &r), &r);
@@ -92,7 +101,8 @@ int main(int argc, char **argv) {
   tensor_t *statistics = keep(tensor_stack(rows, 4, 0, &r), &r);
 
   check(tensor_mul_scalar_(crop, tensor_float(0.5)));
-  tensor_index lines[] = {{TENSOR_INDEX_INT, NULL, 0, 0, 0}, range(TENSOR_NONE, TENSOR_NONE, height / 4)};
+  tensor_index lines[] = {{TENSOR_INDEX_INT, NULL, 0, 0, 0},
+                          range(TENSOR_NONE, TENSOR_NONE, height / 4)};
   tensor_t *red = keep(tensor_index_get(image, lines, 2, &r), &r);
   check(tensor_fill_scalar_(red, tensor_float(1.0)));
   tensor_t *sum = keep(tensor_sum(image, &zero, 1, false, TENSOR_DTYPE_NONE, &r), &r);
@@ -107,7 +117,8 @@ int main(int argc, char **argv) {
     perror(path);
     return 1;
   }
-  const tensor_t *results[] = {batch, grey_mean, grey_weighted, grey_einsum, cropped, statistics, shared};
+  const tensor_t *results[] = {batch,   grey_mean,  grey_weighted, grey_einsum,
+                               cropped, statistics, shared};
   for (size_t i = 0; i < sizeof results / sizeof *results; i++) write_all(file, results[i]);
   fclose(file);
   while (count) tensor_free(kept[--count]);

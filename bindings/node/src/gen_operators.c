@@ -1135,17 +1135,6 @@ static const lt_operator overloads_scalar_tensor[] = {
     {"scalarTensor", arguments_scalar_tensor, results_scalar_tensor, 4, 1, 1, -1, {{call_scalar_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_arange(const lt_value *a, lt_value *r) { return tensor_arange(a[0].scalar, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, &r[0].tensor); }
-static tensor_status call_arange_out(const lt_value *a, lt_value *r) { return tensor_arange_out(a[0].scalar, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, r[0].tensor); }
-static const lt_argument arguments_arange[] = {
-    {"end", LT_SCALAR, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
-};
-static const lt_argument results_arange[] = {
-    {"out", LT_TENSOR, 0, {0}},
-};
 static tensor_status call_arange_start(const lt_value *a, lt_value *r) { return tensor_arange_start(a[0].scalar, a[1].scalar, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static tensor_status call_arange_start_out(const lt_value *a, lt_value *r) { return tensor_arange_start_out(a[0].scalar, a[1].scalar, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, r[0].tensor); }
 static const lt_argument arguments_arange_start[] = {
@@ -1171,10 +1160,21 @@ static const lt_argument arguments_arange_start_step[] = {
 static const lt_argument results_arange_start_step[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
-static const lt_operator overloads_arange[] = {
-    {"arange", arguments_arange, results_arange, 4, 1, 1, -1, {{call_arange, NULL}, {NULL, NULL}, {call_arange_out, NULL}}},
+static tensor_status call_arange(const lt_value *a, lt_value *r) { return tensor_arange(a[0].scalar, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, &r[0].tensor); }
+static tensor_status call_arange_out(const lt_value *a, lt_value *r) { return tensor_arange_out(a[0].scalar, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, r[0].tensor); }
+static const lt_argument arguments_arange[] = {
+    {"end", LT_SCALAR, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_arange[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_arange_start[] = {
     {"arange", arguments_arange_start, results_arange_start, 5, 2, 1, -1, {{call_arange_start, NULL}, {NULL, NULL}, {call_arange_start_out, NULL}}},
     {"arange", arguments_arange_start_step, results_arange_start_step, 6, 3, 1, -1, {{call_arange_start_step, NULL}, {NULL, NULL}, {call_arange_start_step_out, NULL}}},
+    {"arange", arguments_arange, results_arange, 4, 1, 1, -1, {{call_arange, NULL}, {NULL, NULL}, {call_arange_out, NULL}}},
 };
 
 static tensor_status call_range(const lt_value *a, lt_value *r) { return tensor_range(a[0].scalar, a[1].scalar, a[2].scalar, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
@@ -2274,6 +2274,30 @@ static const lt_operator overloads_index_reduce[] = {
     {"indexReduce", arguments_index_reduce, results_index_reduce, 6, 5, 1, -1, {{call_index_reduce, NULL}, {call_index_reduce_, NULL}, {call_index_reduce_out, NULL}}},
 };
 
+static tensor_status call_where_condition(const lt_value *a, lt_value *r) { return tensor_where_condition(a[0].tensor, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_where_condition[] = {
+    {"condition", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_where_condition[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static tensor_status call_where(const lt_value *a, lt_value *r) { return tensor_where(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
+static tensor_status call_where_scalar(const lt_value *a, lt_value *r) { return tensor_where_scalar(a[0].tensor, a[1].tensor, a[2].scalar, &r[0].tensor); }
+static tensor_status call_where_out(const lt_value *a, lt_value *r) { return tensor_where_out(a[0].tensor, a[1].tensor, a[2].tensor, r[0].tensor); }
+static tensor_status call_where_scalar_out(const lt_value *a, lt_value *r) { return tensor_where_scalar_out(a[0].tensor, a[1].tensor, a[2].scalar, r[0].tensor); }
+static const lt_argument arguments_where[] = {
+    {"condition", LT_TENSOR, 0, {0}},
+    {"input", LT_OPERAND, 0, {0}},
+    {"other", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_where[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_where_condition[] = {
+    {"where", arguments_where_condition, results_where_condition, 1, 1, 1, -1, {{call_where_condition, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"where", arguments_where, results_where, 3, 3, 1, 2, {{call_where, call_where_scalar}, {NULL, NULL}, {call_where_out, call_where_scalar_out}}},
+};
+
 static tensor_status call_cat(const lt_value *a, lt_value *r) { return tensor_cat(a[0].list.data, a[0].list.length, a[1].i, &r[0].tensor); }
 static tensor_status call_cat_out(const lt_value *a, lt_value *r) { return tensor_cat_out(a[0].list.data, a[0].list.length, a[1].i, r[0].tensor); }
 static const lt_argument arguments_cat[] = {
@@ -2525,14 +2549,6 @@ static const lt_operator overloads_tile[] = {
     {"tile", arguments_tile, results_tile, 2, 2, 1, -1, {{call_tile, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_repeat_interleave(const lt_value *a, lt_value *r) { return tensor_repeat_interleave(a[0].tensor, a[1].i, &r[0].tensor); }
-static const lt_argument arguments_repeat_interleave[] = {
-    {"repeats", LT_TENSOR, 0, {0}},
-    {"outputSize", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-};
-static const lt_argument results_repeat_interleave[] = {
-    {"out", LT_TENSOR, 0, {0}},
-};
 static tensor_status call_repeat_interleave_int(const lt_value *a, lt_value *r) { return tensor_repeat_interleave_int(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
 static const lt_argument arguments_repeat_interleave_int[] = {
     {"input", LT_TENSOR, 0, {0}},
@@ -2553,10 +2569,18 @@ static const lt_argument arguments_repeat_interleave_tensor[] = {
 static const lt_argument results_repeat_interleave_tensor[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
-static const lt_operator overloads_repeat_interleave[] = {
-    {"repeatInterleave", arguments_repeat_interleave, results_repeat_interleave, 2, 1, 1, -1, {{call_repeat_interleave, NULL}, {NULL, NULL}, {NULL, NULL}}},
+static tensor_status call_repeat_interleave(const lt_value *a, lt_value *r) { return tensor_repeat_interleave(a[0].tensor, a[1].i, &r[0].tensor); }
+static const lt_argument arguments_repeat_interleave[] = {
+    {"repeats", LT_TENSOR, 0, {0}},
+    {"outputSize", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_repeat_interleave[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_repeat_interleave_int[] = {
     {"repeatInterleave", arguments_repeat_interleave_int, results_repeat_interleave_int, 4, 3, 1, -1, {{call_repeat_interleave_int, NULL}, {NULL, NULL}, {NULL, NULL}}},
     {"repeatInterleave", arguments_repeat_interleave_tensor, results_repeat_interleave_tensor, 4, 3, 1, -1, {{call_repeat_interleave_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"repeatInterleave", arguments_repeat_interleave, results_repeat_interleave, 2, 1, 1, -1, {{call_repeat_interleave, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_roll(const lt_value *a, lt_value *r) { return tensor_roll(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, &r[0].tensor); }
@@ -4373,22 +4397,6 @@ static const lt_argument results_relu[] = {
 };
 static const lt_operator overloads_relu[] = {
     {"relu", arguments_relu, results_relu, 1, 1, 1, -1, {{call_relu, NULL}, {call_relu_, NULL}, {NULL, NULL}}},
-};
-
-static tensor_status call_where(const lt_value *a, lt_value *r) { return tensor_where(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
-static tensor_status call_where_scalar(const lt_value *a, lt_value *r) { return tensor_where_scalar(a[0].tensor, a[1].tensor, a[2].scalar, &r[0].tensor); }
-static tensor_status call_where_out(const lt_value *a, lt_value *r) { return tensor_where_out(a[0].tensor, a[1].tensor, a[2].tensor, r[0].tensor); }
-static tensor_status call_where_scalar_out(const lt_value *a, lt_value *r) { return tensor_where_scalar_out(a[0].tensor, a[1].tensor, a[2].scalar, r[0].tensor); }
-static const lt_argument arguments_where[] = {
-    {"condition", LT_TENSOR, 0, {0}},
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
-};
-static const lt_argument results_where[] = {
-    {"out", LT_TENSOR, 0, {0}},
-};
-static const lt_operator overloads_where[] = {
-    {"where", arguments_where, results_where, 3, 3, 1, 2, {{call_where, call_where_scalar}, {NULL, NULL}, {call_where_out, call_where_scalar_out}}},
 };
 
 static tensor_status call_cumsum(const lt_value *a, lt_value *r) { return tensor_cumsum(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
@@ -6252,7 +6260,7 @@ const lt_entry lt_entries[] = {
     {"emptyStrided", overloads_empty_strided, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"emptyPermuted", overloads_empty_permuted, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"scalarTensor", overloads_scalar_tensor, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"arange", overloads_arange, 3, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"arange", overloads_arange_start, 3, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"range", overloads_range, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"linspace", overloads_linspace, 4, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"logspace", overloads_logspace, 4, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -6321,6 +6329,7 @@ const lt_entry lt_entries[] = {
     {"indexCopy", overloads_index_copy, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"indexFill", overloads_index_fill, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"indexReduce", overloads_index_reduce, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"where", overloads_where_condition, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"cat", overloads_cat, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"concat", overloads_concat, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"concatenate", overloads_concatenate, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -6340,7 +6349,7 @@ const lt_entry lt_entries[] = {
     {"blockDiag", overloads_block_diag, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"repeat", overloads_repeat, 1, LT_AS_METHOD},
     {"tile", overloads_tile, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
-    {"repeatInterleave", overloads_repeat_interleave, 3, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"repeatInterleave", overloads_repeat_interleave_int, 3, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"roll", overloads_roll, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"flip", overloads_flip, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"fliplr", overloads_fliplr, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
@@ -6459,7 +6468,6 @@ const lt_entry lt_entries[] = {
     {"fmax", overloads_fmax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"fmin", overloads_fmin, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"relu", overloads_relu, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
-    {"where", overloads_where, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"cumsum", overloads_cumsum, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"cumprod", overloads_cumprod, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"cummax", overloads_cummax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},

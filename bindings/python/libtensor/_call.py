@@ -9,6 +9,7 @@ from ._tensor import Tensor
 
 P, Q, D, B, E, T = c_void_p, c_int64, c_double, c_bool, c_int32, c_char_p
 _Int, _Float, _Bool = int, float, bool
+_LOW, _HIGH = -(2**63), 2**63 - 1  # ctypes would take larger integers modulo 2**64
 _Tensor, _Storage, _Generator = Tensor, _storage.UntypedStorage, _random.Generator
 _Scalar, _Device, _Cell = _library.Scalar, _library.Device, _library.Cell
 
@@ -35,7 +36,7 @@ _is_bool, _is_text, _is_dtype, _is_storage = _match.is_bool, _match.is_text, _ma
 _is_tensors, _is_ints, _is_reals, _is_numbers = _match.is_tensors, _match.is_ints, _match.is_reals, _match.is_numbers
 
 _failure, _no_overload, _unsupported = _errors.failure, _errors.no_overload, _errors.unsupported
-_dtypes, _device_of, _value_of = DTYPES, of, _Scalar.number
+_dtypes, _device_of, _value_of = DTYPES, of, _Cell.number
 _wrap, _wrap_list, _string, _result_type = _results.wrap, _results.wrap_list, _results.string, _results.result_type
 _wrap_storage, _wrap_generator = _Storage._wrap, _Generator._wrap
 

@@ -115,7 +115,10 @@ def number(value, function, argument):
 def integer(value, function, argument):
     if value.__class__ is bool or not is_integer(value):
         raise wrong_type(function, argument, "int", value)
-    return value.__index__()
+    found = value.__index__()
+    if not -(2**63) <= found < 2**63:
+        raise RuntimeError(f"{function}(): argument '{argument}': {found} does not fit into 64 bits")
+    return found
 
 
 def optional_integer(value, function, argument):
@@ -168,9 +171,6 @@ def slow_ints(value, function, argument):
     if not sequence(value) and not hasattr(value, "__iter__"):
         raise wrong_type(function, argument, "tuple of ints", value)
     items = [integer(v, function, argument) for v in value]
-    for v in items:
-        if not -(2**63) <= v < 2**63:
-            raise RuntimeError(f"{function}(): argument '{argument}': {v} does not fit into 64 bits")
     return Struct(f"{len(items)}q").pack(*items), len(items)
 
 

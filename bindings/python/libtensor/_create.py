@@ -115,10 +115,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     dtype = as_dtype(dtype)
     if isinstance(data, Tensor):
         return data.detach().to(dtype=dtype, device=device, copy=True)
-    if is_array(data) and not sequence(data):
-        made = from_array(data).to(dtype=dtype, copy=True)
-    else:
-        made = from_sequence(data, dtype)
+    shared = is_array(data) and not sequence(data)
+    made = from_array(data).to(dtype=dtype, copy=True) if shared else from_sequence(data, dtype)
     device = device if device is not None else default_device()
     return made if device is None else made.to(device=device)
 

@@ -5,7 +5,7 @@ from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_int32, c_int64, c_uint
 
 from . import _dtypes
 from . import gen_functions as _f
-from ._interop import share
+from ._interop import lend, share
 from ._tensor import Tensor
 
 
@@ -120,7 +120,7 @@ def export(tensor, stream, max_version, dl_device, copy):
     n = tensor.dim()
     shape, strides = (c_int64 * max(n, 1))(*tensor.shape), (c_int64 * max(n, 1))(*tensor.stride())
     code, bits = KINDS[tensor.dtype]
-    managed.tensor = DLTensor(tensor.data_ptr() or None, *here, n, code, bits, 1, shape, strides, 0)
+    managed.tensor = DLTensor(lend(tensor) or None, *here, n, code, bits, 1, shape, strides, 0)
     managed.deleter = ctypes.cast(forget, c_void_p)
     if versioned:
         managed.major, managed.minor = 1, 0
@@ -148,10 +148,7 @@ def to_dlpack(tensor):
 
 def from_dlpack(ext_tensor, *, device=None, copy=None):
     """A tensor over the memory of an object with __dlpack__, or of a DLPack capsule."""
-    if isinstance(ext_tensor, Tensor):
-        made = ext_tensor.detach()
-    else:
-        made = consume(capsule_of(ext_tensor, copy))
+    made = ext_tensor.detach() if isinstance(ext_tensor, Tensor) else consume(capsule_of(ext_tensor, copy))
     if device is not None:
         made = made.to(device)
     return made.clone() if copy and isinstance(ext_tensor, Tensor) else made

@@ -1,6 +1,6 @@
 """Turns x[...] into the bytes of tensor_index items."""
 
-from struct import Struct
+from struct import Struct, error
 
 from . import _create, _dtypes
 from ._library import ABSENT
@@ -19,13 +19,21 @@ def bound(value):
     return max(min(value, 2**63 - 1), 1 - 2**63)
 
 
+def part(key):
+    start, stop, step = key.start, key.stop, key.step
+    try:
+        return pack(SLICE, 0, ABSENT if start is None else start, ABSENT if stop is None else stop, ABSENT if step is None else step)
+    except error:
+        return pack(SLICE, 0, bound(start), bound(stop), bound(step))
+
+
 def index(key):
     """The bytes of the items for a key, their number, and the objects that must live until the call."""
     kind = key.__class__
     if kind is int:
         return item(key, None), 1, None
     if kind is slice:
-        return pack(SLICE, 0, bound(key.start), bound(key.stop), bound(key.step)), 1, None
+        return part(key), 1, None
     if kind is list and any(isinstance(k, (Tensor, slice)) or k is None or k is Ellipsis for k in key):
         key = tuple(key)
     elif kind is not tuple and not isinstance(key, tuple):
@@ -41,7 +49,7 @@ def item(k, kept):
             raise IndexError(f"index {k} does not fit into 64 bits")
         return pack(INT, 0, k, 0, 0)
     if kind is slice:
-        return pack(SLICE, 0, bound(k.start), bound(k.stop), bound(k.step))
+        return part(k)
     if k is None:
         return pack(NEW_AXIS, 0, 0, 0, 0)
     if k is Ellipsis:

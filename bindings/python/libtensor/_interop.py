@@ -93,7 +93,10 @@ def from_interface(data):
     dtype = FROM_TYPESTR.get(text)
     if dtype is None:
         if text[0] == ">":
-            raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.")
+            raise ValueError(
+                "given numpy array has byte order different from the native byte order. "
+                "Conversion between byte orders is currently not supported."
+            )
         raise TypeError(f"can't convert an array of type '{text}'. The only supported types are: {', '.join(d.name for d in TYPES)}.")
     size, stride = interface["shape"], interface.get("strides")
     address, read_only = interface["data"]
@@ -124,6 +127,12 @@ def reachable(tensor, what):
         raise TypeError(f"Got unsupported ScalarType {tensor.dtype.name}; convert the tensor to another dtype for {what} first")
 
 
+def lend(tensor):
+    """The address of the elements, whose storage can no longer be resized: somebody else knows where it is."""
+    _f.storage_fix_(tensor.untyped_storage())
+    return tensor.data_ptr()
+
+
 def array_interface(tensor):
     try:
         reachable(tensor, "numpy")
@@ -134,7 +143,7 @@ def array_interface(tensor):
         "shape": tuple(tensor.shape),
         "strides": tuple(s * item for s in tensor.stride()),
         "typestr": TYPES[tensor.dtype][0],
-        "data": (tensor.data_ptr(), _f.is_read_only(tensor)),
+        "data": (lend(tensor), _f.is_read_only(tensor)),
         "version": 3,
     }
 
@@ -213,7 +222,7 @@ def buffer(tensor, flags):
     reachable(tensor, "a buffer")
     if tensor.is_complex() or not tensor.is_contiguous():
         raise BufferError("only contiguous tensors of real numbers export a buffer")
-    kept = (ctypes.c_char * tensor.nbytes).from_address(tensor.data_ptr()) if tensor.numel() else b""
+    kept = (ctypes.c_char * tensor.nbytes).from_address(lend(tensor)) if tensor.numel() else b""
     if kept:
         kept._owner = tensor
     view = memoryview(kept).cast("B")

@@ -21,17 +21,8 @@ class Scalar(ctypes.Structure):
 
     _fields_ = [("kind", c_int32), ("value", ScalarValue)]
 
-    def number(self):
-        if self.kind == 1:
-            return bool(self.value.i)
-        if self.kind == 2:
-            return self.value.i
-        if self.kind == 3:
-            return self.value.f.re
-        return complex(self.value.f.re, self.value.f.im) if self.kind == 4 else None
-
     def __repr__(self):
-        return repr(self.number())
+        return repr(Cell.from_buffer_copy(self).number())
 
 
 class Device(ctypes.Structure):
@@ -40,13 +31,44 @@ class Device(ctypes.Structure):
     _fields_ = [("type", c_int32), ("index", c_int32)]
 
 
+class IntScalar(ctypes.Structure):
+    """tensor_scalar of a bool or an integer."""
+
+    _fields_ = [("kind", c_int32), ("whole", c_int64)]
+
+
+class FloatScalar(ctypes.Structure):
+    """tensor_scalar of a float or a complex number."""
+
+    _fields_ = [("_", c_int64), ("re", c_double), ("im", c_double)]
+
+
 class Cell(ctypes.Union):
     """Where a C function puts a result."""
 
-    _fields_ = [("p", c_void_p), ("i", c_int64), ("b", c_bool), ("f", c_double), ("e", c_int32), ("s", Scalar), ("d", Device)]
+    _anonymous_ = ("int_scalar", "float_scalar")
+    _fields_ = [
+        ("p", c_void_p),
+        ("i", c_int64),
+        ("b", c_bool),
+        ("f", c_double),
+        ("e", c_int32),
+        ("d", Device),
+        ("int_scalar", IntScalar),
+        ("float_scalar", FloatScalar),
+    ]
 
     def __init__(self):
         self.address = ctypes.addressof(self)
+
+    def number(self):
+        """The Python number of a tensor_scalar."""
+        kind = self.kind
+        if kind == 3:
+            return self.re
+        if kind == 2:
+            return self.whole
+        return self.whole != 0 if kind == 1 else complex(self.re, self.im)
 
 
 # Cells that no call uses. A call takes one for itself alone, so that neither another thread nor a signal handler or a

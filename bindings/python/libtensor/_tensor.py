@@ -1,7 +1,6 @@
 """torch.Tensor: what is not generated from the schema."""
 
-import ctypes
-from ctypes import c_int32, c_int64, c_void_p
+from ctypes import POINTER, c_int32, c_int64, c_void_p
 
 from . import _device, _dtypes
 from ._library import Device, free, getter
@@ -10,13 +9,12 @@ from ._size import Size
 c_dim = getter("tensor_dim", c_int64, c_void_p)
 c_numel = getter("tensor_numel", c_int64, c_void_p)
 c_offset = getter("tensor_storage_offset", c_int64, c_void_p)
-c_sizes = getter("tensor_sizes", c_void_p, c_void_p)
-c_strides = getter("tensor_strides", c_void_p, c_void_p)
+c_sizes = getter("tensor_sizes", POINTER(c_int64), c_void_p)
+c_strides = getter("tensor_strides", POINTER(c_int64), c_void_p)
 c_dtype = getter("tensor_get_dtype", c_int32, c_void_p)
 c_device = getter("tensor_get_device", Device, c_void_p)
 c_layout = getter("tensor_get_layout", c_int32, c_void_p)
 
-arrays = [c_int64 * n for n in range(65)]
 DTYPES = _dtypes.DTYPES
 make_size = tuple.__new__
 
@@ -45,8 +43,7 @@ class Tensor:
 
     @property
     def shape(self):
-        n = c_dim(self._h)
-        return make_size(Size, arrays[n].from_address(c_sizes(self._h)))
+        return make_size(Size, c_sizes(self._h)[: c_dim(self._h)])
 
     def size(self, dim=None):
         """The sizes, or the size of dimension `dim`."""
@@ -55,7 +52,7 @@ class Tensor:
     def stride(self, dim=None):
         """The strides in elements, or the stride of dimension `dim`."""
         n = c_dim(self._h)
-        strides = tuple(arrays[n].from_address(c_strides(self._h)))
+        strides = tuple(c_strides(self._h)[:n])
         return strides if dim is None else strides[wrapped_dim(dim, n, "stride()")]
 
     def dim(self):
@@ -204,7 +201,7 @@ class Tensor:
         n = c_dim(self._h)
         if not n:
             raise TypeError("len() of a 0-d tensor")
-        return c_int64.from_address(c_sizes(self._h)).value
+        return c_sizes(self._h)[0]
 
     def __iter__(self):
         if not c_dim(self._h):
@@ -240,9 +237,6 @@ class Tensor:
     def __hash__(self):
         return id(self)
 
-    def __getitem__(self, key):
-        return _f.index_get(self, key)
-
     def __setitem__(self, key, value):
         if isinstance(value, Tensor):
             _f.index_set_(self, key, value)
@@ -258,3 +252,5 @@ class Tensor:
 # The generated functions take the class above.
 from . import gen_functions as _f  # noqa: E402, I001
 from . import _create, _dlpack, _errors, _interop, _match, _print, _serialize, _storage  # noqa: E402
+
+Tensor.__getitem__ = _f.index_get

@@ -250,12 +250,12 @@ c_empty_out = _bind("tensor_empty_out", P, Q, E, E, _Device, E, P)
 c_empty_strided = _bind("tensor_empty_strided", P, Q, P, Q, E, E, _Device, P)
 c_empty_permuted = _bind("tensor_empty_permuted", P, Q, P, Q, E, E, _Device, P)
 c_scalar_tensor = _bind("tensor_scalar_tensor", _Scalar, E, E, _Device, P)
-c_arange = _bind("tensor_arange", _Scalar, E, E, _Device, P)
-c_arange_out = _bind("tensor_arange_out", _Scalar, E, E, _Device, P)
 c_arange_start = _bind("tensor_arange_start", _Scalar, _Scalar, E, E, _Device, P)
 c_arange_start_out = _bind("tensor_arange_start_out", _Scalar, _Scalar, E, E, _Device, P)
 c_arange_start_step = _bind("tensor_arange_start_step", _Scalar, _Scalar, _Scalar, E, E, _Device, P)
 c_arange_start_step_out = _bind("tensor_arange_start_step_out", _Scalar, _Scalar, _Scalar, E, E, _Device, P)
+c_arange = _bind("tensor_arange", _Scalar, E, E, _Device, P)
+c_arange_out = _bind("tensor_arange_out", _Scalar, E, E, _Device, P)
 c_range = _bind("tensor_range", _Scalar, _Scalar, _Scalar, E, E, _Device, P)
 c_range_out = _bind("tensor_range_out", _Scalar, _Scalar, _Scalar, E, E, _Device, P)
 c_linspace = _bind("tensor_linspace", _Scalar, _Scalar, Q, E, E, _Device, P)
@@ -440,6 +440,11 @@ c_index_fill_scalar_ = _bind("tensor_index_fill_scalar_", P, Q, P, _Scalar)
 c_index_reduce = _bind("tensor_index_reduce", P, Q, P, P, T, B, P)
 c_index_reduce_out = _bind("tensor_index_reduce_out", P, Q, P, P, T, B, P)
 c_index_reduce_ = _bind("tensor_index_reduce_", P, Q, P, P, T, B)
+c_where_condition = _bind("tensor_where_condition", P, P, P)
+c_where = _bind("tensor_where", P, P, P, P)
+c_where_scalar = _bind("tensor_where_scalar", P, P, _Scalar, P)
+c_where_out = _bind("tensor_where_out", P, P, P, P)
+c_where_scalar_out = _bind("tensor_where_scalar_out", P, P, _Scalar, P)
 c_cat = _bind("tensor_cat", P, Q, Q, P)
 c_cat_out = _bind("tensor_cat_out", P, Q, Q, P)
 c_concat = _bind("tensor_concat", P, Q, Q, P)
@@ -471,9 +476,9 @@ c_combinations = _bind("tensor_combinations", P, Q, B, P)
 c_block_diag = _bind("tensor_block_diag", P, Q, P)
 c_repeat = _bind("tensor_repeat", P, P, Q, P)
 c_tile = _bind("tensor_tile", P, P, Q, P)
-c_repeat_interleave = _bind("tensor_repeat_interleave", P, Q, P)
 c_repeat_interleave_int = _bind("tensor_repeat_interleave_int", P, Q, Q, Q, P)
 c_repeat_interleave_tensor = _bind("tensor_repeat_interleave_tensor", P, P, Q, Q, P)
+c_repeat_interleave = _bind("tensor_repeat_interleave", P, Q, P)
 c_roll = _bind("tensor_roll", P, P, Q, P, Q, P)
 c_flip = _bind("tensor_flip", P, P, Q, P)
 c_fliplr = _bind("tensor_fliplr", P, P)
@@ -747,10 +752,6 @@ c_fmin = _bind("tensor_fmin", P, P, P)
 c_fmin_out = _bind("tensor_fmin_out", P, P, P)
 c_relu = _bind("tensor_relu", P, P)
 c_relu_ = _bind("tensor_relu_", P)
-c_where = _bind("tensor_where", P, P, P, P)
-c_where_scalar = _bind("tensor_where_scalar", P, P, _Scalar, P)
-c_where_out = _bind("tensor_where_out", P, P, P, P)
-c_where_scalar_out = _bind("tensor_where_scalar_out", P, P, _Scalar, P)
 c_cumsum = _bind("tensor_cumsum", P, Q, E, P)
 c_cumsum_out = _bind("tensor_cumsum_out", P, Q, E, P)
 c_cumsum_ = _bind("tensor_cumsum_", P, Q, E)
@@ -3328,7 +3329,7 @@ def item(input):
     status = c_item(input._h, cell0.address)
     if status:
         raise _failure(status)
-    result = _value_of(cell0.s)
+    result = _value_of(cell0)
     _put(cell0)
     return result
 
@@ -3419,7 +3420,7 @@ def _set__tensor_geometry(input, source, storage_offset, size, stride=()):
         input = _tensor(input, "set_", "input")
     if source.__class__ is not _Tensor:
         source = _tensor(source, "set_", "source")
-    if storage_offset.__class__ is not _Int:
+    if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _integer(storage_offset, "set_", "storage_offset")
     size, size_len = _ints(size, "set_", "size")
     stride, stride_len = _ints(stride, "set_", "stride")
@@ -3447,7 +3448,7 @@ def _set__storage_geometry(input, source, storage_offset, size, stride=()):
         input = _tensor(input, "set_", "input")
     if source.__class__ is not _Storage:
         source = _storage(source, "set_", "source")
-    if storage_offset.__class__ is not _Int:
+    if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _integer(storage_offset, "set_", "storage_offset")
     size, size_len = _ints(size, "set_", "size")
     stride, stride_len = _ints(stride, "set_", "stride")
@@ -3474,6 +3475,18 @@ def set_(input, *args, **kwargs):
     Makes `input` a view of `source`. No `stride` means row-major. The geometry must stay inside the storage.
     """
     n = len(args)
+    if not kwargs:
+        if n == 0:
+            return _set__default(input, *args)
+        if n == 1 and _is_tensor(args[0]):
+            return _set__tensor(input, *args)
+        if 3 <= n <= 4 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])) and (n <= 3 or (args[3].__class__ is _Int or _is_ints(args[3]))):
+            return _set__tensor_geometry(input, *args)
+        if n == 1 and _is_storage(args[0]):
+            return _set__storage(input, *args)
+        if 3 <= n <= 4 and _is_storage(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])) and (n <= 3 or (args[3].__class__ is _Int or _is_ints(args[3]))):
+            return _set__storage_geometry(input, *args)
+        raise _no_overload("set_", ('(Tensor input)', '(Tensor input, Tensor source)', '(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])', '(Tensor input, Storage source)', '(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])'), args, kwargs)
     if n <= 0 and not kwargs:
         return _set__default(input, *args, **kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"source"}) and _is_tensor(_arg(args, 0, kwargs, "source", _absent)):
@@ -3682,36 +3695,6 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
     return result
 
 
-def _arange_default(end, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
-    """Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
-
-    >>> torch.arange(3)
-    tensor([0, 1, 2])
-    """
-    if requires_grad or pin_memory:
-        _unsupported(requires_grad, pin_memory)
-    if end.__class__ is not _Scalar:
-        end = _scalar(end, "arange", "end")
-    dtype = -1 if dtype is None else _dtype_code(dtype, "arange", "dtype")
-    layout = -1 if layout is None else _layout_code(layout, "arange", "layout")
-    device = _NO_DEVICE if device is None else _device(device, "arange", "device")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "arange", "out")
-        status = c_arange_out(end, dtype, layout, device, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    status = c_arange(end, dtype, layout, device, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
 def _arange_start(start, end, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Counts from `start` up to, not including, `end`."""
     if requires_grad or pin_memory:
@@ -3775,28 +3758,63 @@ def _arange_start_step(start, end, step=_ONE, *, dtype=None, layout=None, device
     return result
 
 
-def arange(*args, **kwargs):
-    """arange(Number end, *, dtype dtype=None, layout layout=None, device device=None)
-    Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
+def _arange_default(end, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+    """Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
 
-    arange(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)
+    >>> torch.arange(3)
+    tensor([0, 1, 2])
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if end.__class__ is not _Scalar:
+        end = _scalar(end, "arange", "end")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "arange", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "arange", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "arange", "device")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "arange", "out")
+        status = c_arange_out(end, dtype, layout, device, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_arange(end, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def arange(*args, **kwargs):
+    """arange(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)
     Counts from `start` up to, not including, `end`.
 
     arange(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)
     Counts from `start` up to, not including, `end` by `step`: ceil((end - start) / step) values. `step` must not be 0 and must lead from
     `start` towards `end`.
 
-    >>> torch.arange(3)
-    tensor([0, 1, 2])
+    arange(Number end, *, dtype dtype=None, layout layout=None, device device=None)
+    Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
     """
     n = len(args)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"end", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "end", _absent)):
-        return _arange_default(*args, **kwargs)
+    if not kwargs:
+        if n == 2 and _is_number(args[0]) and _is_number(args[1]):
+            return _arange_start(*args)
+        if 2 <= n <= 3 and _is_number(args[0]) and _is_number(args[1]) and (n <= 2 or _is_number(args[2])):
+            return _arange_start_step(*args)
+        if n == 1 and _is_number(args[0]):
+            return _arange_default(*args)
+        raise _no_overload("arange", ('(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)', '(Number end, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"start", "end", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)):
         return _arange_start(*args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "step", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_number(_arg(args, 2, kwargs, "step", _ONE)):
         return _arange_start_step(*args, **kwargs)
-    raise _no_overload("arange", ('(Number end, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"end", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "end", _absent)):
+        return _arange_default(*args, **kwargs)
+    raise _no_overload("arange", ('(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)', '(Number end, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
 def range(start, end, step=_ONE, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
@@ -3845,7 +3863,7 @@ def _linspace_default(start, end, steps, *, dtype=None, layout=None, device=None
         start = _scalar(start, "linspace", "start")
     if end.__class__ is not _Scalar:
         end = _scalar(end, "linspace", "end")
-    if steps.__class__ is not _Int:
+    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
         steps = _integer(steps, "linspace", "steps")
     dtype = -1 if dtype is None else _dtype_code(dtype, "linspace", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "linspace", "layout")
@@ -3877,7 +3895,7 @@ def _linspace_tensor_tensor(start, end, steps, *, dtype=None, layout=None, devic
         start = _tensor(start, "linspace", "start")
     if end.__class__ is not _Tensor:
         end = _tensor(end, "linspace", "end")
-    if steps.__class__ is not _Int:
+    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
         steps = _integer(steps, "linspace", "steps")
     dtype = -1 if dtype is None else _dtype_code(dtype, "linspace", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "linspace", "layout")
@@ -3909,7 +3927,7 @@ def _linspace_tensor_scalar(start, end, steps, *, dtype=None, layout=None, devic
         start = _tensor(start, "linspace", "start")
     if end.__class__ is not _Scalar:
         end = _scalar(end, "linspace", "end")
-    if steps.__class__ is not _Int:
+    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
         steps = _integer(steps, "linspace", "steps")
     dtype = -1 if dtype is None else _dtype_code(dtype, "linspace", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "linspace", "layout")
@@ -3941,7 +3959,7 @@ def _linspace_scalar_tensor(start, end, steps, *, dtype=None, layout=None, devic
         start = _scalar(start, "linspace", "start")
     if end.__class__ is not _Tensor:
         end = _tensor(end, "linspace", "end")
-    if steps.__class__ is not _Int:
+    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
         steps = _integer(steps, "linspace", "steps")
     dtype = -1 if dtype is None else _dtype_code(dtype, "linspace", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "linspace", "layout")
@@ -3983,6 +4001,16 @@ def linspace(*args, **kwargs):
     tensor([0.0000, 0.5000, 1.0000])
     """
     n = len(args)
+    if not kwargs:
+        if n == 3 and _is_number(args[0]) and _is_number(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])):
+            return _linspace_default(*args)
+        if n == 3 and _is_tensor(args[0]) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])):
+            return _linspace_tensor_tensor(*args)
+        if n == 3 and _is_tensor(args[0]) and _is_number(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])):
+            return _linspace_tensor_scalar(*args)
+        if n == 3 and _is_number(args[0]) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])):
+            return _linspace_scalar_tensor(*args)
+        raise _no_overload("linspace", ('(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
         return _linspace_default(*args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)):
@@ -4006,7 +4034,7 @@ def _logspace_default(start, end, steps, base=10, *, dtype=None, layout=None, de
         start = _scalar(start, "logspace", "start")
     if end.__class__ is not _Scalar:
         end = _scalar(end, "logspace", "end")
-    if steps.__class__ is not _Int:
+    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
         steps = _integer(steps, "logspace", "steps")
     if base.__class__ is not _Float:
         base = _real(base, "logspace", "base")
@@ -4040,7 +4068,7 @@ def _logspace_tensor_tensor(start, end, steps, base=10, *, dtype=None, layout=No
         start = _tensor(start, "logspace", "start")
     if end.__class__ is not _Tensor:
         end = _tensor(end, "logspace", "end")
-    if steps.__class__ is not _Int:
+    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
         steps = _integer(steps, "logspace", "steps")
     if base.__class__ is not _Float:
         base = _real(base, "logspace", "base")
@@ -4074,7 +4102,7 @@ def _logspace_tensor_scalar(start, end, steps, base=10, *, dtype=None, layout=No
         start = _tensor(start, "logspace", "start")
     if end.__class__ is not _Scalar:
         end = _scalar(end, "logspace", "end")
-    if steps.__class__ is not _Int:
+    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
         steps = _integer(steps, "logspace", "steps")
     if base.__class__ is not _Float:
         base = _real(base, "logspace", "base")
@@ -4108,7 +4136,7 @@ def _logspace_scalar_tensor(start, end, steps, base=10, *, dtype=None, layout=No
         start = _scalar(start, "logspace", "start")
     if end.__class__ is not _Tensor:
         end = _tensor(end, "logspace", "end")
-    if steps.__class__ is not _Int:
+    if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
         steps = _integer(steps, "logspace", "steps")
     if base.__class__ is not _Float:
         base = _real(base, "logspace", "base")
@@ -4152,6 +4180,16 @@ def logspace(*args, **kwargs):
     tensor([  1.,  10., 100.])
     """
     n = len(args)
+    if not kwargs:
+        if 3 <= n <= 4 and _is_number(args[0]) and _is_number(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])) and (n <= 3 or _is_real(args[3])):
+            return _logspace_default(*args)
+        if 3 <= n <= 4 and _is_tensor(args[0]) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])) and (n <= 3 or _is_real(args[3])):
+            return _logspace_tensor_tensor(*args)
+        if 3 <= n <= 4 and _is_tensor(args[0]) and _is_number(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])) and (n <= 3 or _is_real(args[3])):
+            return _logspace_tensor_scalar(*args)
+        if 3 <= n <= 4 and _is_number(args[0]) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])) and (n <= 3 or _is_real(args[3])):
+            return _logspace_scalar_tensor(*args)
+        raise _no_overload("logspace", ('(Number start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
     if n <= 4 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_number(_arg(args, 0, kwargs, "start", _absent)) and _is_number(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
         return _logspace_default(*args, **kwargs)
     if n <= 4 and (not kwargs or kwargs.keys() <= {"start", "end", "steps", "base", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_tensor(_arg(args, 0, kwargs, "start", _absent)) and _is_tensor(_arg(args, 1, kwargs, "end", _absent)) and _is_int(_arg(args, 2, kwargs, "steps", _absent)) and _is_real(_arg(args, 3, kwargs, "base", 10)):
@@ -4172,7 +4210,7 @@ def _eye_default(n, *, dtype=None, layout=None, device=None, out=None, pin_memor
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if n.__class__ is not _Int:
+    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "eye", "n")
     dtype = -1 if dtype is None else _dtype_code(dtype, "eye", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "eye", "layout")
@@ -4198,9 +4236,9 @@ def _eye_m(n, m, *, dtype=None, layout=None, device=None, out=None, pin_memory=F
     """Makes an n x m matrix with ones on the diagonal and zeros elsewhere. `dtype` is the default dtype unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if n.__class__ is not _Int:
+    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "eye", "n")
-    if m.__class__ is not _Int:
+    if m.__class__ is not _Int or not _LOW <= m <= _HIGH:
         m = _integer(m, "eye", "m")
     dtype = -1 if dtype is None else _dtype_code(dtype, "eye", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "eye", "layout")
@@ -4234,6 +4272,12 @@ def eye(*args, **kwargs):
             [0., 1.]])
     """
     n = len(args)
+    if not kwargs:
+        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
+            return _eye_default(*args)
+        if n == 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])):
+            return _eye_m(*args)
+        raise _no_overload("eye", ('(int n, *, dtype dtype=None, layout layout=None, device device=None)', '(int n, int m, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"n", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "n", _absent)):
         return _eye_default(*args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"n", "m", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "n", _absent)) and _is_int(_arg(args, 1, kwargs, "m", _absent)):
@@ -4250,11 +4294,11 @@ def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if row.__class__ is not _Int:
+    if row.__class__ is not _Int or not _LOW <= row <= _HIGH:
         row = _integer(row, "tril_indices", "row")
-    if col.__class__ is not _Int:
+    if col.__class__ is not _Int or not _LOW <= col <= _HIGH:
         col = _integer(col, "tril_indices", "col")
-    if offset.__class__ is not _Int:
+    if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
         offset = _integer(offset, "tril_indices", "offset")
     dtype = -1 if dtype is None else _dtype_code(dtype, "tril_indices", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "tril_indices", "layout")
@@ -4278,11 +4322,11 @@ def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if row.__class__ is not _Int:
+    if row.__class__ is not _Int or not _LOW <= row <= _HIGH:
         row = _integer(row, "triu_indices", "row")
-    if col.__class__ is not _Int:
+    if col.__class__ is not _Int or not _LOW <= col <= _HIGH:
         col = _integer(col, "triu_indices", "col")
-    if offset.__class__ is not _Int:
+    if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
         offset = _integer(offset, "triu_indices", "offset")
     dtype = -1 if dtype is None else _dtype_code(dtype, "triu_indices", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "triu_indices", "layout")
@@ -5749,7 +5793,7 @@ def index_select(input, dim, index, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_select", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "index_select", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "index_select", "index")
@@ -5877,7 +5921,7 @@ def gather(input, dim, index, *, sparse_grad=False, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "gather", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "gather", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "gather", "index")
@@ -5935,7 +5979,7 @@ def take_along_dim(input, indices, dim=None, *, out=None, axis=_absent):
         input = _tensor(input, "take_along_dim", "input")
     if indices.__class__ is not _Tensor:
         indices = _tensor(indices, "take_along_dim", "indices")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _optional_integer(dim, "take_along_dim", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -6054,7 +6098,7 @@ def _scatter_src(input, dim, index, src, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter", "index")
@@ -6081,7 +6125,7 @@ def _scatter_value(input, dim, index, value, *, out=None):
     """Writes one number to the positions that `index` names."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter", "index")
@@ -6108,7 +6152,7 @@ def _scatter_src_reduce(input, dim, index, src, *, reduce, out=None):
     """Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter", "index")
@@ -6136,7 +6180,7 @@ def _scatter_value_reduce(input, dim, index, value, *, reduce, out=None):
     """Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter", "index")
@@ -6180,6 +6224,12 @@ def scatter(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and _is_tensor(args[2]):
+            return _scatter_src(input, *args)
+        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and _is_number(args[2]):
+            return _scatter_value(input, *args)
+        raise _no_overload("scatter", ('(Tensor input, int dim, Tensor index, Tensor src)', '(Tensor input, int dim, Tensor index, Number value)', '(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)', '(Tensor input, int dim, Tensor index, Number value, *, str reduce)'), args, kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "src", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
         return _scatter_src(input, *args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "value", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
@@ -6200,7 +6250,7 @@ def _scatter__src(input, dim, index, src):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter_", "index")
@@ -6216,7 +6266,7 @@ def _scatter__value(input, dim, index, value):
     """Writes one number to the positions that `index` names."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter_", "index")
@@ -6232,7 +6282,7 @@ def _scatter__src_reduce(input, dim, index, src, *, reduce):
     """Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter_", "index")
@@ -6249,7 +6299,7 @@ def _scatter__value_reduce(input, dim, index, value, *, reduce):
     """Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter_", "index")
@@ -6282,6 +6332,12 @@ def scatter_(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and _is_tensor(args[2]):
+            return _scatter__src(input, *args)
+        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and _is_number(args[2]):
+            return _scatter__value(input, *args)
+        raise _no_overload("scatter_", ('(Tensor input, int dim, Tensor index, Tensor src)', '(Tensor input, int dim, Tensor index, Number value)', '(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)', '(Tensor input, int dim, Tensor index, Number value, *, str reduce)'), args, kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "src"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_tensor(_arg(args, 2, kwargs, "src", _absent)):
         return _scatter__src(input, *args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "index", "value"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "index", _absent)) and _is_number(_arg(args, 2, kwargs, "value", _absent)):
@@ -6297,7 +6353,7 @@ def scatter_add(input, dim, index, src, *, out=None):
     """Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_add", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter_add", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter_add", "index")
@@ -6324,7 +6380,7 @@ def scatter_add_(input, dim, index, src):
     """Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_add_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter_add_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter_add_", "index")
@@ -6342,7 +6398,7 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_reduce", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter_reduce", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter_reduce", "index")
@@ -6374,7 +6430,7 @@ def scatter_reduce_(input, dim, index, src, reduce, *, include_self=True):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_reduce_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "scatter_reduce_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "scatter_reduce_", "index")
@@ -6397,7 +6453,7 @@ def index_add(input, dim, index, source, *, alpha=_ONE, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_add", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "index_add", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "index_add", "index")
@@ -6430,7 +6486,7 @@ def index_add_(input, dim, index, source, *, alpha=_ONE):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_add_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "index_add_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "index_add_", "index")
@@ -6448,7 +6504,7 @@ def index_copy(input, dim, index, source, *, out=None):
     """Writes `source` to the positions of dimension `dim` that the int64 vector `index` names."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_copy", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "index_copy", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "index_copy", "index")
@@ -6475,7 +6531,7 @@ def index_copy_(input, dim, index, source):
     """Writes `source` to the positions of dimension `dim` that the int64 vector `index` names."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_copy_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "index_copy_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "index_copy_", "index")
@@ -6491,7 +6547,7 @@ def index_fill(input, dim, index, value):
     """Writes one value to the positions of dimension `dim` that the int64 vector `index` names."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_fill", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "index_fill", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "index_fill", "index")
@@ -6514,7 +6570,7 @@ def index_fill_(input, dim, index, value):
     """Writes one value to the positions of dimension `dim` that the int64 vector `index` names."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_fill_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "index_fill_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "index_fill_", "index")
@@ -6533,7 +6589,7 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=No
     """Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_reduce", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "index_reduce", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "index_reduce", "index")
@@ -6563,7 +6619,7 @@ def index_reduce_(input, dim, index, source, reduce, *, include_self=True):
     """Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_reduce_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "index_reduce_", "dim")
     if index.__class__ is not _Tensor:
         index = _tensor(index, "index_reduce_", "index")
@@ -6578,6 +6634,77 @@ def index_reduce_(input, dim, index, source, reduce, *, include_self=True):
     return input
 
 
+def _where_condition(condition):
+    """The positions of the elements that are not zero: a vector of int64 coordinates for each dimension."""
+    if condition.__class__ is not _Tensor:
+        condition = _tensor(condition, "where", "condition")
+    cell0 = _take() if _cells else _Cell()
+    count = _take() if _cells else _Cell()
+    status = c_where_condition(condition._h, cell0.address, count.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count.i)
+    _put(cell0)
+    _put(count)
+    return result
+
+
+def _where_default(condition, input, other, *, out=None):
+    """Takes the element of `input` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
+
+    >>> torch.where(torch.tensor([True, False]), torch.tensor([1, 2]), 0)
+    tensor([1, 0])
+    """
+    if condition.__class__ is not _Tensor:
+        condition = _tensor(condition, "where", "condition")
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "where", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "where", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "where", "out")
+        if other.__class__ is _Scalar:
+            status = c_where_scalar_out(condition._h, input._h, other, out._h)
+        else:
+            status = c_where_out(condition._h, input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_where_scalar(condition._h, input._h, other, cell.address)
+    else:
+        status = c_where(condition._h, input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def where(*args, **kwargs):
+    """where(Tensor condition)
+    The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
+
+    where(Tensor condition, Tensor|Number input, Tensor|Number other)
+    Takes the element of `input` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
+    """
+    n = len(args)
+    if not kwargs:
+        if n == 1 and _is_tensor(args[0]):
+            return _where_condition(*args)
+        if n == 3 and _is_tensor(args[0]) and _is_operand(args[1]) and _is_operand(args[2]):
+            return _where_default(*args)
+        raise _no_overload("where", ('(Tensor condition)', '(Tensor condition, Tensor|Number input, Tensor|Number other)'), args, kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"condition"}) and _is_tensor(_arg(args, 0, kwargs, "condition", _absent)):
+        return _where_condition(*args, **kwargs)
+    if n <= 3 and (not kwargs or kwargs.keys() <= {"condition", "input", "other", "out"}) and _is_tensor(_arg(args, 0, kwargs, "condition", _absent)) and _is_operand(_arg(args, 1, kwargs, "input", _absent)) and _is_operand(_arg(args, 2, kwargs, "other", _absent)):
+        return _where_default(*args, **kwargs)
+    raise _no_overload("where", ('(Tensor condition)', '(Tensor condition, Tensor|Number input, Tensor|Number other)'), args, kwargs)
+
+
 def cat(tensors, dim=0, *, out=None, axis=_absent):
     """Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
 
@@ -6587,7 +6714,7 @@ def cat(tensors, dim=0, *, out=None, axis=_absent):
     if axis is not _absent:
         dim = axis
     tensors_list, tensors_len = _tensors(tensors, "cat", "tensors")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cat", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -6611,7 +6738,7 @@ def concat(tensors, dim=0, *, out=None, axis=_absent):
     if axis is not _absent:
         dim = axis
     tensors_list, tensors_len = _tensors(tensors, "concat", "tensors")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "concat", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -6635,7 +6762,7 @@ def concatenate(tensors, dim=0, *, out=None, axis=_absent):
     if axis is not _absent:
         dim = axis
     tensors_list, tensors_len = _tensors(tensors, "concatenate", "tensors")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "concatenate", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -6664,7 +6791,7 @@ def stack(tensors, dim=0, *, out=None, axis=_absent):
     if axis is not _absent:
         dim = axis
     tensors_list, tensors_len = _tensors(tensors, "stack", "tensors")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "stack", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -6821,6 +6948,12 @@ def atleast_1d(*args, **kwargs):
     Views of at least 1 dimension.
     """
     n = len(args)
+    if not kwargs:
+        if n == 1 and _is_tensor(args[0]):
+            return _atleast_1d_default(*args)
+        if n >= 1 and (_is_tensors(args[0]) if n == 1 else _is_tensors(args[0:])):
+            return _atleast_1d_sequence(*args)
+        raise _no_overload("atleast_1d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
         return _atleast_1d_default(*args, **kwargs)
     if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
@@ -6866,6 +6999,12 @@ def atleast_2d(*args, **kwargs):
     Views of at least 2 dimensions.
     """
     n = len(args)
+    if not kwargs:
+        if n == 1 and _is_tensor(args[0]):
+            return _atleast_2d_default(*args)
+        if n >= 1 and (_is_tensors(args[0]) if n == 1 else _is_tensors(args[0:])):
+            return _atleast_2d_sequence(*args)
+        raise _no_overload("atleast_2d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
         return _atleast_2d_default(*args, **kwargs)
     if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
@@ -6911,6 +7050,12 @@ def atleast_3d(*args, **kwargs):
     Views of at least 3 dimensions.
     """
     n = len(args)
+    if not kwargs:
+        if n == 1 and _is_tensor(args[0]):
+            return _atleast_3d_default(*args)
+        if n >= 1 and (_is_tensors(args[0]) if n == 1 else _is_tensors(args[0:])):
+            return _atleast_3d_sequence(*args)
+        raise _no_overload("atleast_3d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"input"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)):
         return _atleast_3d_default(*args, **kwargs)
     if (not kwargs or kwargs.keys() <= {"tensors"}) and _is_tensors(args[0:] if n != 1 else _arg(args, 0, kwargs, "tensors", _absent)):
@@ -6985,7 +7130,7 @@ def combinations(input, r=2, with_replacement=False):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "combinations", "input")
-    if r.__class__ is not _Int:
+    if r.__class__ is not _Int or not _LOW <= r <= _HIGH:
         r = _integer(r, "combinations", "r")
     if with_replacement.__class__ is not _Bool:
         with_replacement = _flag(with_replacement, "combinations", "with_replacement")
@@ -7053,22 +7198,6 @@ def tile(input, dims, *more):
     return result
 
 
-def _repeat_interleave_default(repeats, *, output_size=None):
-    """Lists every position of the int32 or int64 vector `repeats` as often as its value says."""
-    if repeats.__class__ is not _Tensor:
-        repeats = _tensor(repeats, "repeat_interleave", "repeats")
-    if output_size.__class__ is not _Int:
-        output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
-    cell = _take() if _cells else _Cell()
-    status = c_repeat_interleave(repeats._h, output_size, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
 def _repeat_interleave_int(input, repeats, dim=None, *, output_size=None, axis=_absent):
     """Repeats every element of dimension `dim`, or of the flattened tensor.
 
@@ -7079,11 +7208,11 @@ def _repeat_interleave_int(input, repeats, dim=None, *, output_size=None, axis=_
         dim = axis
     if input.__class__ is not _Tensor:
         input = _tensor(input, "repeat_interleave", "input")
-    if repeats.__class__ is not _Int:
+    if repeats.__class__ is not _Int or not _LOW <= repeats <= _HIGH:
         repeats = _integer(repeats, "repeat_interleave", "repeats")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _optional_integer(dim, "repeat_interleave", "dim")
-    if output_size.__class__ is not _Int:
+    if output_size.__class__ is not _Int or not _LOW <= output_size <= _HIGH:
         output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
     cell = _take() if _cells else _Cell()
     status = c_repeat_interleave_int(input._h, repeats, dim, output_size, cell.address)
@@ -7103,9 +7232,9 @@ def _repeat_interleave_tensor(input, repeats, dim=None, *, output_size=None, axi
         input = _tensor(input, "repeat_interleave", "input")
     if repeats.__class__ is not _Tensor:
         repeats = _tensor(repeats, "repeat_interleave", "repeats")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _optional_integer(dim, "repeat_interleave", "dim")
-    if output_size.__class__ is not _Int:
+    if output_size.__class__ is not _Int or not _LOW <= output_size <= _HIGH:
         output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
     cell = _take() if _cells else _Cell()
     status = c_repeat_interleave_tensor(input._h, repeats._h, dim, output_size, cell.address)
@@ -7117,26 +7246,53 @@ def _repeat_interleave_tensor(input, repeats, dim=None, *, output_size=None, axi
     return result
 
 
-def repeat_interleave(*args, **kwargs):
-    """repeat_interleave(Tensor repeats, *, int output_size=None)
-    Lists every position of the int32 or int64 vector `repeats` as often as its value says.
+def _repeat_interleave_default(repeats, *, output_size=None):
+    """Lists every position of the int32 or int64 vector `repeats` as often as its value says."""
+    if repeats.__class__ is not _Tensor:
+        repeats = _tensor(repeats, "repeat_interleave", "repeats")
+    if output_size.__class__ is not _Int or not _LOW <= output_size <= _HIGH:
+        output_size = _optional_integer(output_size, "repeat_interleave", "output_size")
+    cell = _take() if _cells else _Cell()
+    status = c_repeat_interleave(repeats._h, output_size, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 
-    repeat_interleave(Tensor input, int repeats, int dim=None, *, int output_size=None)
+
+def repeat_interleave(*args, **kwargs):
+    """repeat_interleave(Tensor input, int repeats, int dim=None, *, int output_size=None)
     Repeats every element of dimension `dim`, or of the flattened tensor.
 
     repeat_interleave(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)
     Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
+
+    repeat_interleave(Tensor repeats, *, int output_size=None)
+    Lists every position of the int32 or int64 vector `repeats` as often as its value says.
+
+    >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
     """
     if kwargs:
         _rename(kwargs)
     n = len(args)
-    if n <= 1 and (not kwargs or kwargs.keys() <= {"repeats", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "repeats", _absent)):
-        return _repeat_interleave_default(*args, **kwargs)
+    if not kwargs:
+        if 2 <= n <= 3 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (n <= 2 or (args[2] is None or (args[2].__class__ is _Int or _is_int(args[2])))):
+            return _repeat_interleave_int(*args)
+        if 2 <= n <= 3 and _is_tensor(args[0]) and _is_tensor(args[1]) and (n <= 2 or (args[2] is None or (args[2].__class__ is _Int or _is_int(args[2])))):
+            return _repeat_interleave_tensor(*args)
+        if n == 1 and _is_tensor(args[0]):
+            return _repeat_interleave_default(*args)
+        raise _no_overload("repeat_interleave", ('(Tensor input, int repeats, int dim=None, *, int output_size=None)', '(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)', '(Tensor repeats, *, int output_size=None)'), args, kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"input", "repeats", "dim", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_int(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
         return _repeat_interleave_int(*args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"input", "repeats", "dim", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "input", _absent)) and _is_tensor(_arg(args, 1, kwargs, "repeats", _absent)) and _or_none(_is_int, _arg(args, 2, kwargs, "dim", None)):
         return _repeat_interleave_tensor(*args, **kwargs)
-    raise _no_overload("repeat_interleave", ('(Tensor repeats, *, int output_size=None)', '(Tensor input, int repeats, int dim=None, *, int output_size=None)', '(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)'), args, kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"repeats", "output_size"}) and _is_tensor(_arg(args, 0, kwargs, "repeats", _absent)):
+        return _repeat_interleave_default(*args, **kwargs)
+    raise _no_overload("repeat_interleave", ('(Tensor input, int repeats, int dim=None, *, int output_size=None)', '(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)', '(Tensor repeats, *, int output_size=None)'), args, kwargs)
 
 
 def roll(input, shifts, dims=()):
@@ -7212,7 +7368,7 @@ def rot90(input, k=1, dims=(0,1)):
     """Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "rot90", "input")
-    if k.__class__ is not _Int:
+    if k.__class__ is not _Int or not _LOW <= k <= _HIGH:
         k = _integer(k, "rot90", "k")
     dims, dims_len = _ints(dims, "rot90", "dims")
     cell = _take() if _cells else _Cell()
@@ -7234,7 +7390,7 @@ def tril(input, diagonal=0, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "tril", "input")
-    if diagonal.__class__ is not _Int:
+    if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
         diagonal = _integer(diagonal, "tril", "diagonal")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -7262,7 +7418,7 @@ def tril_(input, diagonal=0):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "tril_", "input")
-    if diagonal.__class__ is not _Int:
+    if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
         diagonal = _integer(diagonal, "tril_", "diagonal")
     status = c_tril_(input._h, diagonal)
     if status:
@@ -7279,7 +7435,7 @@ def triu(input, diagonal=0, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "triu", "input")
-    if diagonal.__class__ is not _Int:
+    if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
         diagonal = _integer(diagonal, "triu", "diagonal")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -7307,7 +7463,7 @@ def triu_(input, diagonal=0):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "triu_", "input")
-    if diagonal.__class__ is not _Int:
+    if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
         diagonal = _integer(diagonal, "triu_", "diagonal")
     status = c_triu_(input._h, diagonal)
     if status:
@@ -7319,7 +7475,7 @@ def diag(input, diagonal=0, *, out=None):
     """A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diag", "input")
-    if diagonal.__class__ is not _Int:
+    if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
         diagonal = _integer(diagonal, "diag", "diagonal")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -7342,11 +7498,11 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     """Spreads the last dimension over diagonal `offset` of two new dimensions of zeros."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diag_embed", "input")
-    if offset.__class__ is not _Int:
+    if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
         offset = _integer(offset, "diag_embed", "offset")
-    if dim1.__class__ is not _Int:
+    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "diag_embed", "dim1")
-    if dim2.__class__ is not _Int:
+    if dim2.__class__ is not _Int or not _LOW <= dim2 <= _HIGH:
         dim2 = _integer(dim2, "diag_embed", "dim2")
     cell = _take() if _cells else _Cell()
     status = c_diag_embed(input._h, offset, dim1, dim2, cell.address)
@@ -7362,7 +7518,7 @@ def diagflat(input, offset=0):
     """A matrix with the elements of `input` on its diagonal."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diagflat", "input")
-    if offset.__class__ is not _Int:
+    if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
         offset = _integer(offset, "diagflat", "offset")
     cell = _take() if _cells else _Cell()
     status = c_diagflat(input._h, offset, cell.address)
@@ -7380,11 +7536,11 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
         input = _tensor(input, "diagonal_scatter", "input")
     if src.__class__ is not _Tensor:
         src = _tensor(src, "diagonal_scatter", "src")
-    if offset.__class__ is not _Int:
+    if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
         offset = _integer(offset, "diagonal_scatter", "offset")
-    if dim1.__class__ is not _Int:
+    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "diagonal_scatter", "dim1")
-    if dim2.__class__ is not _Int:
+    if dim2.__class__ is not _Int or not _LOW <= dim2 <= _HIGH:
         dim2 = _integer(dim2, "diagonal_scatter", "dim2")
     cell = _take() if _cells else _Cell()
     status = c_diagonal_scatter(input._h, src._h, offset, dim1, dim2, cell.address)
@@ -7402,9 +7558,9 @@ def select_scatter(input, src, dim, index):
         input = _tensor(input, "select_scatter", "input")
     if src.__class__ is not _Tensor:
         src = _tensor(src, "select_scatter", "src")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "select_scatter", "dim")
-    if index.__class__ is not _Int:
+    if index.__class__ is not _Int or not _LOW <= index <= _HIGH:
         index = _integer(index, "select_scatter", "index")
     cell = _take() if _cells else _Cell()
     status = c_select_scatter(input._h, src._h, dim, index, cell.address)
@@ -7424,13 +7580,13 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, axis=_abse
         input = _tensor(input, "slice_scatter", "input")
     if src.__class__ is not _Tensor:
         src = _tensor(src, "slice_scatter", "src")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "slice_scatter", "dim")
-    if start.__class__ is not _Int:
+    if start.__class__ is not _Int or not _LOW <= start <= _HIGH:
         start = _optional_integer(start, "slice_scatter", "start")
-    if end.__class__ is not _Int:
+    if end.__class__ is not _Int or not _LOW <= end <= _HIGH:
         end = _optional_integer(end, "slice_scatter", "end")
-    if step.__class__ is not _Int:
+    if step.__class__ is not _Int or not _LOW <= step <= _HIGH:
         step = _integer(step, "slice_scatter", "step")
     cell = _take() if _cells else _Cell()
     status = c_slice_scatter(input._h, src._h, dim, start, end, step, cell.address)
@@ -7450,7 +7606,7 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
         src = _tensor(src, "as_strided_scatter", "src")
     size, size_len = _ints(size, "as_strided_scatter", "size")
     stride, stride_len = _ints(stride, "as_strided_scatter", "stride")
-    if storage_offset.__class__ is not _Int:
+    if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _optional_integer(storage_offset, "as_strided_scatter", "storage_offset")
     cell = _take() if _cells else _Cell()
     status = c_as_strided_scatter(input._h, src._h, size, size_len, stride, stride_len, storage_offset, cell.address)
@@ -8515,7 +8671,7 @@ def _tensordot_default(input, other, dims=2, *, out=None):
         input = _tensor(input, "tensordot", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "tensordot", "other")
-    if dims.__class__ is not _Int:
+    if dims.__class__ is not _Int or not _LOW <= dims <= _HIGH:
         dims = _integer(dims, "tensordot", "dims")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -8570,6 +8726,12 @@ def tensordot(input, *args, **kwargs):
     torch.Size([2, 4])
     """
     n = len(args)
+    if not kwargs:
+        if 1 <= n <= 2 and _is_tensor(args[0]) and (n <= 1 or (args[1].__class__ is _Int or _is_int(args[1]))):
+            return _tensordot_default(input, *args)
+        if n == 3 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_ints(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])):
+            return _tensordot_dims(input, *args)
+        raise _no_overload("tensordot", ('(Tensor input, Tensor other, int dims=2)', '(Tensor input, Tensor other, sequence of int dims_self, sequence of int dims_other)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"other", "dims", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)) and _is_int(_arg(args, 1, kwargs, "dims", 2)):
         return _tensordot_default(input, *args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"other", "dims_self", "dims_other", "out"}) and _is_tensor(_arg(args, 0, kwargs, "other", _absent)) and _is_ints(_arg(args, 1, kwargs, "dims_self", _absent)) and _is_ints(_arg(args, 2, kwargs, "dims_other", _absent)):
@@ -8584,13 +8746,13 @@ def to_string(input, precision=4, threshold=1000, edgeitems=3, linewidth=80, sci
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "to_string", "input")
-    if precision.__class__ is not _Int:
+    if precision.__class__ is not _Int or not _LOW <= precision <= _HIGH:
         precision = _integer(precision, "to_string", "precision")
-    if threshold.__class__ is not _Int:
+    if threshold.__class__ is not _Int or not _LOW <= threshold <= _HIGH:
         threshold = _integer(threshold, "to_string", "threshold")
-    if edgeitems.__class__ is not _Int:
+    if edgeitems.__class__ is not _Int or not _LOW <= edgeitems <= _HIGH:
         edgeitems = _integer(edgeitems, "to_string", "edgeitems")
-    if linewidth.__class__ is not _Int:
+    if linewidth.__class__ is not _Int or not _LOW <= linewidth <= _HIGH:
         linewidth = _integer(linewidth, "to_string", "linewidth")
     sci_mode = -1 if sci_mode is None else _flag(sci_mode, "to_string", "sci_mode")
     cell0 = _take() if _cells else _Cell()
@@ -8720,7 +8882,7 @@ def parse_device(text):
 
 def set_num_threads(n):
     """Sets how many threads one operator may use; at least 1. Results do not depend on it."""
-    if n.__class__ is not _Int:
+    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "set_num_threads", "n")
     status = c_set_num_threads(n)
     if status:
@@ -8815,9 +8977,9 @@ def _randint_default(low, high, size, *, generator=None, dtype=None, layout=None
     """Makes a tensor of random integers from [low, high). `dtype` is int64 unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if low.__class__ is not _Int:
+    if low.__class__ is not _Int or not _LOW <= low <= _HIGH:
         low = _integer(low, "randint", "low")
-    if high.__class__ is not _Int:
+    if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
         high = _integer(high, "randint", "high")
     size, size_len = _ints(size, "randint", "size")
     if generator is not None and generator.__class__ is not _Generator:
@@ -8846,7 +9008,7 @@ def _randint_high(high, size, *, generator=None, dtype=None, layout=None, device
     """Makes a tensor of random integers from [0, high). `dtype` is int64 unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if high.__class__ is not _Int:
+    if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
         high = _integer(high, "randint", "high")
     size, size_len = _ints(size, "randint", "size")
     if generator is not None and generator.__class__ is not _Generator:
@@ -8879,6 +9041,12 @@ def randint(*args, **kwargs):
     Makes a tensor of random integers from [0, high). `dtype` is int64 unless given.
     """
     n = len(args)
+    if not kwargs:
+        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])):
+            return _randint_default(*args)
+        if n == 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_ints(args[1])):
+            return _randint_high(*args)
+        raise _no_overload("randint", ('(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)', '(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"low", "high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
         return _randint_default(*args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"high", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "high", _absent)) and _is_ints(_arg(args, 1, kwargs, "size", _absent)):
@@ -8890,7 +9058,7 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=Non
     """Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if n.__class__ is not _Int:
+    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "randperm", "n")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "randperm", "generator")
@@ -8964,9 +9132,9 @@ def _randint_like_default(input, low, high, *, generator=None, dtype=None, layou
         _unsupported(requires_grad, pin_memory)
     if input.__class__ is not _Tensor:
         input = _tensor(input, "randint_like", "input")
-    if low.__class__ is not _Int:
+    if low.__class__ is not _Int or not _LOW <= low <= _HIGH:
         low = _integer(low, "randint_like", "low")
-    if high.__class__ is not _Int:
+    if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
         high = _integer(high, "randint_like", "high")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "randint_like", "generator")
@@ -8990,7 +9158,7 @@ def _randint_like_high(input, high, *, generator=None, dtype=None, layout=None, 
         _unsupported(requires_grad, pin_memory)
     if input.__class__ is not _Tensor:
         input = _tensor(input, "randint_like", "input")
-    if high.__class__ is not _Int:
+    if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
         high = _integer(high, "randint_like", "high")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "randint_like", "generator")
@@ -9016,6 +9184,12 @@ def randint_like(input, *args, **kwargs):
     Random integers from [0, high) with the shape, dtype and device of `input`.
     """
     n = len(args)
+    if not kwargs:
+        if n == 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])):
+            return _randint_like_default(input, *args)
+        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
+            return _randint_like_high(input, *args)
+        raise _no_overload("randint_like", ('(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)', '(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"low", "high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "low", _absent)) and _is_int(_arg(args, 1, kwargs, "high", _absent)):
         return _randint_like_default(input, *args, **kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"high", "generator", "dtype", "layout", "device", "memory_format", "pin_memory", "requires_grad"}) and _is_int(_arg(args, 0, kwargs, "high", _absent)):
@@ -9093,6 +9267,12 @@ def normal(*args, **kwargs):
     Makes a tensor of shape `size` of normally distributed random numbers.
     """
     n = len(args)
+    if not kwargs:
+        if n == 2 and _is_operand(args[0]) and _is_operand(args[1]):
+            return _normal_tensors(*args)
+        if n == 3 and _is_real(args[0]) and _is_real(args[1]) and (args[2].__class__ is _Int or _is_ints(args[2])):
+            return _normal_size(*args)
+        raise _no_overload("normal", ('(Tensor|Number mean, Tensor|Number std, *, Generator generator=None)', '(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"mean", "std", "generator", "out"}) and _is_operand(_arg(args, 0, kwargs, "mean", _absent)) and _is_operand(_arg(args, 1, kwargs, "std", _absent)):
         return _normal_tensors(*args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"mean", "std", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_real(_arg(args, 0, kwargs, "mean", _absent)) and _is_real(_arg(args, 1, kwargs, "std", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
@@ -9149,6 +9329,12 @@ def bernoulli(input, *args, **kwargs):
     Draws 0 or 1, with probability `p` of 1, in the shape and dtype of `input`.
     """
     n = len(args)
+    if not kwargs:
+        if n == 0:
+            return _bernoulli_default(input, *args)
+        if n == 1 and _is_real(args[0]):
+            return _bernoulli_p(input, *args)
+        raise _no_overload("bernoulli", ('(Tensor input, *, Generator generator=None)', '(Tensor input, float p, *, Generator generator=None)'), args, kwargs)
     if n <= 0 and (not kwargs or kwargs.keys() <= {"generator", "out"}):
         return _bernoulli_default(input, *args, **kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"p", "generator"}) and _is_real(_arg(args, 0, kwargs, "p", _absent)):
@@ -9160,7 +9346,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
     """Draws `num_samples` indices from each row of weights in `input`, of one or two dimensions."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "multinomial", "input")
-    if num_samples.__class__ is not _Int:
+    if num_samples.__class__ is not _Int or not _LOW <= num_samples <= _HIGH:
         num_samples = _integer(num_samples, "multinomial", "num_samples")
     if replacement.__class__ is not _Bool:
         replacement = _flag(replacement, "multinomial", "replacement")
@@ -9247,9 +9433,9 @@ def _random__from(input, from_, to=None, *, generator=None):
     """Fills `input` with random integers from [from_, to)."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "random_", "input")
-    if from_.__class__ is not _Int:
+    if from_.__class__ is not _Int or not _LOW <= from_ <= _HIGH:
         from_ = _integer(from_, "random_", "from_")
-    if to.__class__ is not _Int:
+    if to.__class__ is not _Int or not _LOW <= to <= _HIGH:
         to = _optional_integer(to, "random_", "to")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "random_", "generator")
@@ -9263,7 +9449,7 @@ def _random__to(input, to, *, generator=None):
     """Fills `input` with random integers from [0, to)."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "random_", "input")
-    if to.__class__ is not _Int:
+    if to.__class__ is not _Int or not _LOW <= to <= _HIGH:
         to = _integer(to, "random_", "to")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "random_", "generator")
@@ -9284,6 +9470,14 @@ def random_(input, *args, **kwargs):
     Fills `input` with random integers from [0, to).
     """
     n = len(args)
+    if not kwargs:
+        if n == 0:
+            return _random__default(input, *args)
+        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or (args[1] is None or (args[1].__class__ is _Int or _is_int(args[1])))):
+            return _random__from(input, *args)
+        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
+            return _random__to(input, *args)
+        raise _no_overload("random_", ('(Tensor input, *, Generator generator=None)', '(Tensor input, int from_, int to=None, *, Generator generator=None)', '(Tensor input, int to, *, Generator generator=None)'), args, kwargs)
     if n <= 0 and (not kwargs or kwargs.keys() <= {"generator"}):
         return _random__default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"from_", "to", "generator"}) and _is_int(_arg(args, 0, kwargs, "from_", _absent)) and _or_none(_is_int, _arg(args, 1, kwargs, "to", None)):
@@ -9329,6 +9523,12 @@ def bernoulli_(input, *args, **kwargs):
     Fills `input` with 1 with the probabilities in `p`, which broadcasts to its shape, otherwise 0.
     """
     n = len(args)
+    if not kwargs:
+        if n <= 1 and (n <= 0 or _is_real(args[0])):
+            return _bernoulli__default(input, *args)
+        if n == 1 and _is_tensor(args[0]):
+            return _bernoulli__tensor(input, *args)
+        raise _no_overload("bernoulli_", ('(Tensor input, float p=0.5, *, Generator generator=None)', '(Tensor input, Tensor p, *, Generator generator=None)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"p", "generator"}) and _is_real(_arg(args, 0, kwargs, "p", 0.5)):
         return _bernoulli__default(input, *args, **kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"p", "generator"}) and _is_tensor(_arg(args, 0, kwargs, "p", _absent)):
@@ -9398,7 +9598,7 @@ def geometric_(input, p, *, generator=None):
 
 def manual_seed(seed):
     """Restarts the default generator from `seed`."""
-    if seed.__class__ is not _Int:
+    if seed.__class__ is not _Int or not _LOW <= seed <= _HIGH:
         seed = _integer(seed, "manual_seed", "seed")
     status = c_manual_seed(seed)
     if status:
@@ -9432,7 +9632,7 @@ def generator_manual_seed(input, seed):
     """Restarts the generator from `seed`; negative seeds count as their two's complement."""
     if input.__class__ is not _Generator:
         input = _generator(input, "generator_manual_seed", "input")
-    if seed.__class__ is not _Int:
+    if seed.__class__ is not _Int or not _LOW <= seed <= _HIGH:
         seed = _integer(seed, "generator_manual_seed", "seed")
     status = c_generator_manual_seed(input._h, seed)
     if status:
@@ -9571,7 +9771,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, 
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "prod", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _optional_integer(dim, "prod", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "prod", "keepdim")
@@ -9841,6 +10041,14 @@ def std(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n <= 1 and (n <= 0 or _is_bool(args[0])):
+            return _std_default(input, *args)
+        if 1 <= n <= 3 and (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0]))) and (n <= 1 or _is_bool(args[1])) and (n <= 2 or _is_bool(args[2])):
+            return _std_dim(input, *args)
+        if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
+            return _std_correction(input, *args)
+        raise _no_overload("std", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
         return _std_default(input, *args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "unbiased", "keepdim", "out"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
@@ -9944,6 +10152,14 @@ def var(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n <= 1 and (n <= 0 or _is_bool(args[0])):
+            return _var_default(input, *args)
+        if 1 <= n <= 3 and (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0]))) and (n <= 1 or _is_bool(args[1])) and (n <= 2 or _is_bool(args[2])):
+            return _var_dim(input, *args)
+        if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
+            return _var_correction(input, *args)
+        raise _no_overload("var", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
         return _var_default(input, *args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "unbiased", "keepdim", "out"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
@@ -10045,6 +10261,14 @@ def std_mean(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n <= 1 and (n <= 0 or _is_bool(args[0])):
+            return _std_mean_default(input, *args)
+        if 1 <= n <= 3 and (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0]))) and (n <= 1 or _is_bool(args[1])) and (n <= 2 or _is_bool(args[2])):
+            return _std_mean_dim(input, *args)
+        if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
+            return _std_mean_correction(input, *args)
+        raise _no_overload("std_mean", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
         return _std_mean_default(input, *args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "unbiased", "keepdim"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
@@ -10146,6 +10370,14 @@ def var_mean(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n <= 1 and (n <= 0 or _is_bool(args[0])):
+            return _var_mean_default(input, *args)
+        if 1 <= n <= 3 and (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0]))) and (n <= 1 or _is_bool(args[1])) and (n <= 2 or _is_bool(args[2])):
+            return _var_mean_dim(input, *args)
+        if n <= 1 and (n <= 0 or (args[0] is None or (args[0].__class__ is _Int or _is_ints(args[0])))):
+            return _var_mean_correction(input, *args)
+        raise _no_overload("var_mean", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"unbiased"}) and _is_bool(_arg(args, 0, kwargs, "unbiased", True)):
         return _var_mean_default(input, *args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "unbiased", "keepdim"}) and _or_none(_is_ints, _arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "unbiased", True)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
@@ -10240,6 +10472,12 @@ def norm(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n <= 3 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or (args[1].__class__ is _Int or _is_ints(args[1])))) and (n <= 2 or _is_bool(args[2])):
+            return _norm_default(input, *args)
+        if 1 <= n <= 3 and _is_text(args[0]) and (n <= 1 or (args[1] is None or (args[1].__class__ is _Int or _is_ints(args[1])))) and (n <= 2 or _is_bool(args[2])):
+            return _norm_name(input, *args)
+        raise _no_overload("norm", ('(Tensor input, Number p=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)', '(Tensor input, str p, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)'), args, kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"p", "dim", "keepdim", "dtype", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "p", None)) and _or_none(_is_ints, _arg(args, 1, kwargs, "dim", None)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
         return _norm_default(input, *args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"p", "dim", "keepdim", "dtype", "out"}) and _is_text(_arg(args, 0, kwargs, "p", _absent)) and _or_none(_is_ints, _arg(args, 1, kwargs, "dim", None)) and _is_bool(_arg(args, 2, kwargs, "keepdim", False)):
@@ -10351,7 +10589,7 @@ def _max_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "max", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "max", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "max", "keepdim")
@@ -10411,6 +10649,14 @@ def max(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 0:
+            return _max_default(input, *args)
+        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or _is_bool(args[1])):
+            return _max_dim(input, *args)
+        if n == 1 and _is_tensor(args[0]):
+            return _max_other(input, *args)
+        raise _no_overload("max", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)', '(Tensor input, Tensor other)'), args, kwargs)
     if n <= 0 and (not kwargs or kwargs.keys() <= {"out"}):
         return _max_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
@@ -10458,7 +10704,7 @@ def _min_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "min", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "min", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "min", "keepdim")
@@ -10518,6 +10764,14 @@ def min(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 0:
+            return _min_default(input, *args)
+        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or _is_bool(args[1])):
+            return _min_dim(input, *args)
+        if n == 1 and _is_tensor(args[0]):
+            return _min_other(input, *args)
+        raise _no_overload("min", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)', '(Tensor input, Tensor other)'), args, kwargs)
     if n <= 0 and (not kwargs or kwargs.keys() <= {"out"}):
         return _min_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
@@ -10542,7 +10796,7 @@ def aminmax(input, *, dim=None, keepdim=False, out=None, axis=_absent, keepdims=
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "aminmax", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _optional_integer(dim, "aminmax", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "aminmax", "keepdim")
@@ -10575,7 +10829,7 @@ def argmax(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argmax", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _optional_integer(dim, "argmax", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "argmax", "keepdim")
@@ -10608,7 +10862,7 @@ def argmin(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argmin", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _optional_integer(dim, "argmin", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "argmin", "keepdim")
@@ -10788,7 +11042,7 @@ def round(input, *, decimals=0, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "round", "input")
-    if decimals.__class__ is not _Int:
+    if decimals.__class__ is not _Int or not _LOW <= decimals <= _HIGH:
         decimals = _integer(decimals, "round", "decimals")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -10818,7 +11072,7 @@ def round_(input, *, decimals=0):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "round_", "input")
-    if decimals.__class__ is not _Int:
+    if decimals.__class__ is not _Int or not _LOW <= decimals <= _HIGH:
         decimals = _integer(decimals, "round_", "decimals")
     status = c_round_(input._h, decimals)
     if status:
@@ -10936,6 +11190,12 @@ def clamp(input, *args, **kwargs):
     tensor([2., 3.])
     """
     n = len(args)
+    if not kwargs:
+        if n <= 2 and (n <= 0 or (args[0] is None or _is_tensor(args[0]))) and (n <= 1 or (args[1] is None or _is_tensor(args[1]))):
+            return _clamp_tensor(input, *args)
+        if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
+            return _clamp_default(input, *args)
+        raise _no_overload("clamp", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
         return _clamp_tensor(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
@@ -10992,6 +11252,12 @@ def clamp_(input, *args, **kwargs):
     tensor([2., 3.])
     """
     n = len(args)
+    if not kwargs:
+        if n <= 2 and (n <= 0 or (args[0] is None or _is_tensor(args[0]))) and (n <= 1 or (args[1] is None or _is_tensor(args[1]))):
+            return _clamp__tensor(input, *args)
+        if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
+            return _clamp__default(input, *args)
+        raise _no_overload("clamp_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
         return _clamp__tensor(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
@@ -11055,6 +11321,12 @@ def clip(input, *args, **kwargs):
     Another name of `clamp`.
     """
     n = len(args)
+    if not kwargs:
+        if n <= 2 and (n <= 0 or (args[0] is None or _is_tensor(args[0]))) and (n <= 1 or (args[1] is None or _is_tensor(args[1]))):
+            return _clip_tensor(input, *args)
+        if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
+            return _clip_default(input, *args)
+        raise _no_overload("clip", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
         return _clip_tensor(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max", "out"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
@@ -11096,6 +11368,12 @@ def clip_(input, *args, **kwargs):
     Another name of `clamp`.
     """
     n = len(args)
+    if not kwargs:
+        if n <= 2 and (n <= 0 or (args[0] is None or _is_tensor(args[0]))) and (n <= 1 or (args[1] is None or _is_tensor(args[1]))):
+            return _clip__tensor(input, *args)
+        if n <= 2 and (n <= 0 or (args[0] is None or _is_number(args[0]))) and (n <= 1 or (args[1] is None or _is_number(args[1]))):
+            return _clip__default(input, *args)
+        raise _no_overload("clip_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_tensor, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_tensor, _arg(args, 1, kwargs, "max", None)):
         return _clip__tensor(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"min", "max"}) and _or_none(_is_number, _arg(args, 0, kwargs, "min", None)) and _or_none(_is_number, _arg(args, 1, kwargs, "max", None)):
@@ -11347,41 +11625,6 @@ def relu_(input):
     return input
 
 
-def where(condition, input, other, *, out=None):
-    """Takes the element of `input` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
-
-    >>> torch.where(torch.tensor([True, False]), torch.tensor([1, 2]), 0)
-    tensor([1, 0])
-    """
-    if condition.__class__ is not _Tensor:
-        condition = _tensor(condition, "where", "condition")
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "where", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "where", "other")
-    if out is not None:
-        if out.__class__ is not _Tensor:
-            out = _tensor(out, "where", "out")
-        if other.__class__ is _Scalar:
-            status = c_where_scalar_out(condition._h, input._h, other, out._h)
-        else:
-            status = c_where_out(condition._h, input._h, other._h, out._h)
-        if status:
-            raise _failure(status)
-        return out
-    cell = _take() if _cells else _Cell()
-    if other.__class__ is _Scalar:
-        status = c_where_scalar(condition._h, input._h, other, cell.address)
-    else:
-        status = c_where(condition._h, input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
-    return result
-
-
 def cumsum(input, dim, *, dtype=None, out=None):
     """Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
 
@@ -11390,7 +11633,7 @@ def cumsum(input, dim, *, dtype=None, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cumsum", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumsum", "dim")
     dtype = -1 if dtype is None else _dtype_code(dtype, "cumsum", "dtype")
     if out is not None:
@@ -11418,7 +11661,7 @@ def cumsum_(input, dim, *, dtype=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cumsum_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumsum_", "dim")
     dtype = -1 if dtype is None else _dtype_code(dtype, "cumsum_", "dtype")
     status = c_cumsum_(input._h, dim, dtype)
@@ -11435,7 +11678,7 @@ def cumprod(input, dim, *, dtype=None, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cumprod", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumprod", "dim")
     dtype = -1 if dtype is None else _dtype_code(dtype, "cumprod", "dtype")
     if out is not None:
@@ -11463,7 +11706,7 @@ def cumprod_(input, dim, *, dtype=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cumprod_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumprod_", "dim")
     dtype = -1 if dtype is None else _dtype_code(dtype, "cumprod_", "dtype")
     status = c_cumprod_(input._h, dim, dtype)
@@ -11483,7 +11726,7 @@ def cummax(input, dim, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cummax", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cummax", "dim")
     if out is not None:
         out = _outputs(out, 2, "cummax")
@@ -11513,7 +11756,7 @@ def cummin(input, dim, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cummin", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cummin", "dim")
     if out is not None:
         out = _outputs(out, 2, "cummin")
@@ -11540,7 +11783,7 @@ def logcumsumexp(input, dim, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "logcumsumexp", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "logcumsumexp", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -11598,7 +11841,7 @@ def softmax(input, dim, dtype=None, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "softmax", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "softmax", "dim")
     dtype = -1 if dtype is None else _dtype_code(dtype, "softmax", "dtype")
     if out is not None:
@@ -11626,7 +11869,7 @@ def log_softmax(input, dim, dtype=None, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "log_softmax", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "log_softmax", "dim")
     dtype = -1 if dtype is None else _dtype_code(dtype, "log_softmax", "dtype")
     if out is not None:
@@ -11659,7 +11902,7 @@ def _sort_default(input, dim=-1, descending=False, *, out=None, axis=_absent):
         dim = axis
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sort", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "sort", "dim")
     if descending.__class__ is not _Bool:
         descending = _flag(descending, "sort", "descending")
@@ -11690,7 +11933,7 @@ def _sort_stable(input, *, stable, dim=-1, descending=False, out=None, axis=_abs
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sort", "input")
     stable = -1 if stable is None else _flag(stable, "sort", "stable")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "sort", "dim")
     if descending.__class__ is not _Bool:
         descending = _flag(descending, "sort", "descending")
@@ -11724,6 +11967,10 @@ def sort(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n <= 2 and (n <= 0 or (args[0].__class__ is _Int or _is_int(args[0]))) and (n <= 1 or _is_bool(args[1])):
+            return _sort_default(input, *args)
+        raise _no_overload("sort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "descending", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
         return _sort_default(input, *args, **kwargs)
     if n <= 0 and "stable" in kwargs and (not kwargs or kwargs.keys() <= {"stable", "dim", "descending", "out"}):
@@ -11741,7 +11988,7 @@ def _argsort_default(input, dim=-1, descending=False, *, axis=_absent):
         dim = axis
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argsort", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "argsort", "dim")
     if descending.__class__ is not _Bool:
         descending = _flag(descending, "argsort", "descending")
@@ -11763,7 +12010,7 @@ def _argsort_stable(input, *, stable, dim=-1, descending=False, axis=_absent):
         input = _tensor(input, "argsort", "input")
     if stable.__class__ is not _Bool:
         stable = _flag(stable, "argsort", "stable")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "argsort", "dim")
     if descending.__class__ is not _Bool:
         descending = _flag(descending, "argsort", "descending")
@@ -11790,6 +12037,10 @@ def argsort(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n <= 2 and (n <= 0 or (args[0].__class__ is _Int or _is_int(args[0]))) and (n <= 1 or _is_bool(args[1])):
+            return _argsort_default(input, *args)
+        raise _no_overload("argsort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "descending"}) and _is_int(_arg(args, 0, kwargs, "dim", -1)) and _is_bool(_arg(args, 1, kwargs, "descending", False)):
         return _argsort_default(input, *args, **kwargs)
     if n <= 0 and "stable" in kwargs and (not kwargs or kwargs.keys() <= {"stable", "dim", "descending"}):
@@ -11835,9 +12086,9 @@ def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None, axis=_absent)
         dim = axis
     if input.__class__ is not _Tensor:
         input = _tensor(input, "topk", "input")
-    if k.__class__ is not _Int:
+    if k.__class__ is not _Int or not _LOW <= k <= _HIGH:
         k = _integer(k, "topk", "k")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "topk", "dim")
     if largest.__class__ is not _Bool:
         largest = _flag(largest, "topk", "largest")
@@ -11887,7 +12138,7 @@ def _median_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "median", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "median", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "median", "keepdim")
@@ -11921,6 +12172,12 @@ def median(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 0:
+            return _median_default(input, *args)
+        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or _is_bool(args[1])):
+            return _median_dim(input, *args)
+        raise _no_overload("median", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
     if n <= 0 and not kwargs:
         return _median_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
@@ -11955,7 +12212,7 @@ def _nanmedian_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "nanmedian", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "nanmedian", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "nanmedian", "keepdim")
@@ -11989,6 +12246,12 @@ def nanmedian(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 0:
+            return _nanmedian_default(input, *args)
+        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or _is_bool(args[1])):
+            return _nanmedian_dim(input, *args)
+        raise _no_overload("nanmedian", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
     if n <= 0 and not kwargs:
         return _nanmedian_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"dim", "keepdim", "out"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_bool(_arg(args, 1, kwargs, "keepdim", False)):
@@ -12011,9 +12274,9 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdim
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "kthvalue", "input")
-    if k.__class__ is not _Int:
+    if k.__class__ is not _Int or not _LOW <= k <= _HIGH:
         k = _integer(k, "kthvalue", "k")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "kthvalue", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "kthvalue", "keepdim")
@@ -12038,7 +12301,7 @@ _mode_default_result = _result_type("mode", ("values", "indices"))
 
 
 def mode(input, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
-    """The most frequent element along `dim`, the smallest of several, and the int64 index of its last occurrence.
+    """The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence.
 
     >>> torch.mode(torch.tensor([2, 1, 2]))[0]
     tensor(2)
@@ -12049,7 +12312,7 @@ def mode(input, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_abse
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "mode", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "mode", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "mode", "keepdim")
@@ -12469,7 +12732,7 @@ def polygamma(n, input, *, out=None):
     >>> torch.polygamma(1, torch.tensor([1., 2.]))
     tensor([1.6449, 0.6449])
     """
-    if n.__class__ is not _Int:
+    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "polygamma", "n")
     if input.__class__ is not _Tensor:
         input = _tensor(input, "polygamma", "input")
@@ -12498,7 +12761,7 @@ def mvlgamma(input, p, *, out=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "mvlgamma", "input")
-    if p.__class__ is not _Int:
+    if p.__class__ is not _Int or not _LOW <= p <= _HIGH:
         p = _integer(p, "mvlgamma", "p")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -12525,7 +12788,7 @@ def mvlgamma_(input, p):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "mvlgamma_", "input")
-    if p.__class__ is not _Int:
+    if p.__class__ is not _Int or not _LOW <= p <= _HIGH:
         p = _integer(p, "mvlgamma_", "p")
     status = c_mvlgamma_(input._h, p)
     if status:
@@ -13104,9 +13367,9 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None, axis=_absen
         dim = axis
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diff", "input")
-    if n.__class__ is not _Int:
+    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "diff", "n")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "diff", "dim")
     if prepend is not None and prepend.__class__ is not _Tensor:
         prepend = _tensor(prepend, "diff", "prepend")
@@ -13141,7 +13404,7 @@ def _trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
         y = _tensor(y, "trapezoid", "y")
     if dx.__class__ is not _Scalar:
         dx = _scalar(dx, "trapezoid", "dx")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "trapezoid", "dim")
     cell = _take() if _cells else _Cell()
     status = c_trapezoid(y._h, dx, dim, cell.address)
@@ -13161,7 +13424,7 @@ def _trapezoid_x(y, x, *, dim=-1, axis=_absent):
         y = _tensor(y, "trapezoid", "y")
     if x.__class__ is not _Tensor:
         x = _tensor(x, "trapezoid", "x")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "trapezoid", "dim")
     cell = _take() if _cells else _Cell()
     status = c_trapezoid_x(y._h, x._h, dim, cell.address)
@@ -13186,6 +13449,12 @@ def trapezoid(*args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 1 and _is_tensor(args[0]):
+            return _trapezoid_default(*args)
+        if n == 2 and _is_tensor(args[0]) and _is_tensor(args[1]):
+            return _trapezoid_x(*args)
+        raise _no_overload("trapezoid", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"y", "dx", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
         return _trapezoid_default(*args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"y", "x", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
@@ -13205,7 +13474,7 @@ def _trapz_default(y, *, dx=_ONE, dim=-1, axis=_absent):
         y = _tensor(y, "trapz", "y")
     if dx.__class__ is not _Scalar:
         dx = _scalar(dx, "trapz", "dx")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "trapz", "dim")
     cell = _take() if _cells else _Cell()
     status = c_trapz(y._h, dx, dim, cell.address)
@@ -13225,7 +13494,7 @@ def _trapz_x(y, x, *, dim=-1, axis=_absent):
         y = _tensor(y, "trapz", "y")
     if x.__class__ is not _Tensor:
         x = _tensor(x, "trapz", "x")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "trapz", "dim")
     cell = _take() if _cells else _Cell()
     status = c_trapz_x(y._h, x._h, dim, cell.address)
@@ -13250,6 +13519,12 @@ def trapz(*args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 1 and _is_tensor(args[0]):
+            return _trapz_default(*args)
+        if n == 2 and _is_tensor(args[0]) and _is_tensor(args[1]):
+            return _trapz_x(*args)
+        raise _no_overload("trapz", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"y", "dx", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
         return _trapz_default(*args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"y", "x", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
@@ -13269,7 +13544,7 @@ def _cumulative_trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
         y = _tensor(y, "cumulative_trapezoid", "y")
     if dx.__class__ is not _Scalar:
         dx = _scalar(dx, "cumulative_trapezoid", "dx")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumulative_trapezoid", "dim")
     cell = _take() if _cells else _Cell()
     status = c_cumulative_trapezoid(y._h, dx, dim, cell.address)
@@ -13289,7 +13564,7 @@ def _cumulative_trapezoid_x(y, x, *, dim=-1, axis=_absent):
         y = _tensor(y, "cumulative_trapezoid", "y")
     if x.__class__ is not _Tensor:
         x = _tensor(x, "cumulative_trapezoid", "x")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cumulative_trapezoid", "dim")
     cell = _take() if _cells else _Cell()
     status = c_cumulative_trapezoid_x(y._h, x._h, dim, cell.address)
@@ -13314,6 +13589,12 @@ def cumulative_trapezoid(*args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 1 and _is_tensor(args[0]):
+            return _cumulative_trapezoid_default(*args)
+        if n == 2 and _is_tensor(args[0]) and _is_tensor(args[1]):
+            return _cumulative_trapezoid_x(*args)
+        raise _no_overload("cumulative_trapezoid", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"y", "dx", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)):
         return _cumulative_trapezoid_default(*args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"y", "x", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "y", _absent)) and _is_tensor(_arg(args, 1, kwargs, "x", _absent)):
@@ -13331,7 +13612,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cov", "input")
-    if correction.__class__ is not _Int:
+    if correction.__class__ is not _Int or not _LOW <= correction <= _HIGH:
         correction = _integer(correction, "cov", "correction")
     if fweights is not None and fweights.__class__ is not _Tensor:
         fweights = _tensor(fweights, "cov", "fweights")
@@ -13378,7 +13659,7 @@ def cross(input, other, dim=None, *, out=None, axis=_absent):
         input = _tensor(input, "cross", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "cross", "other")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _optional_integer(dim, "cross", "dim")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -13459,7 +13740,7 @@ def from_blob(data, nbytes, dtype, size, stride, deleter, context, read_only):
     tensor over the bytes is freed, from whichever thread that happens on; on an error it is not called. Tensors over
     `read_only` bytes refuse to be written.
     """
-    if nbytes.__class__ is not _Int:
+    if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
         nbytes = _integer(nbytes, "from_blob", "nbytes")
     dtype = -1 if dtype is None else _dtype_code(dtype, "from_blob", "dtype")
     size, size_len = _ints(size, "from_blob", "size")
@@ -13517,7 +13798,7 @@ def untyped_storage(input):
 
 def storage_new(nbytes, *, device=None):
     """Makes a storage of `nbytes` zero bytes."""
-    if nbytes.__class__ is not _Int:
+    if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
         nbytes = _integer(nbytes, "storage_new", "nbytes")
     device = _NO_DEVICE if device is None else _device(device, "storage_new", "device")
     cell0 = _take() if _cells else _Cell()
@@ -13561,7 +13842,7 @@ def storage_resize_(input, nbytes):
     """
     if input.__class__ is not _Storage:
         input = _storage(input, "storage_resize_", "input")
-    if nbytes.__class__ is not _Int:
+    if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
         nbytes = _integer(nbytes, "storage_resize_", "nbytes")
     status = c_storage_resize_(input._h, nbytes)
     if status:
@@ -13657,7 +13938,7 @@ def empty_cache():
 
 def set_memory_limit(nbytes):
     """Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit."""
-    if nbytes.__class__ is not _Int:
+    if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
         nbytes = _integer(nbytes, "set_memory_limit", "nbytes")
     status = c_set_memory_limit(nbytes)
     if status:
@@ -13719,6 +14000,12 @@ def view(input, *args, **kwargs):
             [2, 3]])
     """
     n = len(args)
+    if not kwargs:
+        if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
+            return _view_default(input, *args)
+        if n == 1 and _is_dtype(args[0]):
+            return _view_dtype(input, *args)
+        raise _no_overload("view", ('(Tensor input, sequence of int size)', '(Tensor input, dtype dtype)'), args, kwargs)
     if (not kwargs or kwargs.keys() <= {"size"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "size", _absent)):
         return _view_default(input, *args, **kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"dtype"}) and _is_dtype(_arg(args, 0, kwargs, "dtype", _absent)):
@@ -13788,9 +14075,9 @@ def flatten(input, start_dim=0, end_dim=-1):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "flatten", "input")
-    if start_dim.__class__ is not _Int:
+    if start_dim.__class__ is not _Int or not _LOW <= start_dim <= _HIGH:
         start_dim = _integer(start_dim, "flatten", "start_dim")
-    if end_dim.__class__ is not _Int:
+    if end_dim.__class__ is not _Int or not _LOW <= end_dim <= _HIGH:
         end_dim = _integer(end_dim, "flatten", "end_dim")
     cell = _take() if _cells else _Cell()
     status = c_flatten(input._h, start_dim, end_dim, cell.address)
@@ -13806,7 +14093,7 @@ def unflatten(input, dim, sizes):
     """Splits dimension `dim` into several of the given sizes, one of which may be -1."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "unflatten", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "unflatten", "dim")
     sizes, sizes_len = _ints(sizes, "unflatten", "sizes")
     cell = _take() if _cells else _Cell()
@@ -13866,9 +14153,9 @@ def transpose(input, dim0, dim1):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "transpose", "input")
-    if dim0.__class__ is not _Int:
+    if dim0.__class__ is not _Int or not _LOW <= dim0 <= _HIGH:
         dim0 = _integer(dim0, "transpose", "dim0")
-    if dim1.__class__ is not _Int:
+    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "transpose", "dim1")
     cell = _take() if _cells else _Cell()
     status = c_transpose(input._h, dim0, dim1, cell.address)
@@ -13889,9 +14176,9 @@ def transpose_(input, dim0, dim1):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "transpose_", "input")
-    if dim0.__class__ is not _Int:
+    if dim0.__class__ is not _Int or not _LOW <= dim0 <= _HIGH:
         dim0 = _integer(dim0, "transpose_", "dim0")
-    if dim1.__class__ is not _Int:
+    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "transpose_", "dim1")
     status = c_transpose_(input._h, dim0, dim1)
     if status:
@@ -13903,9 +14190,9 @@ def swapaxes(input, axis0, axis1):
     """`transpose` under NumPy's name."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "swapaxes", "input")
-    if axis0.__class__ is not _Int:
+    if axis0.__class__ is not _Int or not _LOW <= axis0 <= _HIGH:
         axis0 = _integer(axis0, "swapaxes", "axis0")
-    if axis1.__class__ is not _Int:
+    if axis1.__class__ is not _Int or not _LOW <= axis1 <= _HIGH:
         axis1 = _integer(axis1, "swapaxes", "axis1")
     cell = _take() if _cells else _Cell()
     status = c_swapaxes(input._h, axis0, axis1, cell.address)
@@ -13921,9 +14208,9 @@ def swapaxes_(input, axis0, axis1):
     """`transpose` under NumPy's name."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "swapaxes_", "input")
-    if axis0.__class__ is not _Int:
+    if axis0.__class__ is not _Int or not _LOW <= axis0 <= _HIGH:
         axis0 = _integer(axis0, "swapaxes_", "axis0")
-    if axis1.__class__ is not _Int:
+    if axis1.__class__ is not _Int or not _LOW <= axis1 <= _HIGH:
         axis1 = _integer(axis1, "swapaxes_", "axis1")
     status = c_swapaxes_(input._h, axis0, axis1)
     if status:
@@ -13935,9 +14222,9 @@ def swapdims(input, dim0, dim1):
     """`transpose` under another name."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "swapdims", "input")
-    if dim0.__class__ is not _Int:
+    if dim0.__class__ is not _Int or not _LOW <= dim0 <= _HIGH:
         dim0 = _integer(dim0, "swapdims", "dim0")
-    if dim1.__class__ is not _Int:
+    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "swapdims", "dim1")
     cell = _take() if _cells else _Cell()
     status = c_swapdims(input._h, dim0, dim1, cell.address)
@@ -13953,9 +14240,9 @@ def swapdims_(input, dim0, dim1):
     """`transpose` under another name."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "swapdims_", "input")
-    if dim0.__class__ is not _Int:
+    if dim0.__class__ is not _Int or not _LOW <= dim0 <= _HIGH:
         dim0 = _integer(dim0, "swapdims_", "dim0")
-    if dim1.__class__ is not _Int:
+    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "swapdims_", "dim1")
     status = c_swapdims_(input._h, dim0, dim1)
     if status:
@@ -13988,9 +14275,9 @@ def _movedim_default(input, source, destination):
     """Moves dimension `source` to `destination`; the others keep their order."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "movedim", "input")
-    if source.__class__ is not _Int:
+    if source.__class__ is not _Int or not _LOW <= source <= _HIGH:
         source = _integer(source, "movedim", "source")
-    if destination.__class__ is not _Int:
+    if destination.__class__ is not _Int or not _LOW <= destination <= _HIGH:
         destination = _integer(destination, "movedim", "destination")
     cell = _take() if _cells else _Cell()
     status = c_movedim(input._h, source, destination, cell.address)
@@ -14026,6 +14313,12 @@ def movedim(input, *args, **kwargs):
     Moves several dimensions; the others keep their order.
     """
     n = len(args)
+    if not kwargs:
+        if n == 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])):
+            return _movedim_default(input, *args)
+        if n == 2 and (args[0].__class__ is _Int or _is_ints(args[0])) and (args[1].__class__ is _Int or _is_ints(args[1])):
+            return _movedim_list(input, *args)
+        raise _no_overload("movedim", ('(Tensor input, int source, int destination)', '(Tensor input, sequence of int source, sequence of int destination)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_int(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "destination", _absent)):
         return _movedim_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_ints(_arg(args, 0, kwargs, "source", _absent)) and _is_ints(_arg(args, 1, kwargs, "destination", _absent)):
@@ -14037,9 +14330,9 @@ def _moveaxis_default(input, source, destination):
     """Moves dimension `source` to `destination`; the others keep their order."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "moveaxis", "input")
-    if source.__class__ is not _Int:
+    if source.__class__ is not _Int or not _LOW <= source <= _HIGH:
         source = _integer(source, "moveaxis", "source")
-    if destination.__class__ is not _Int:
+    if destination.__class__ is not _Int or not _LOW <= destination <= _HIGH:
         destination = _integer(destination, "moveaxis", "destination")
     cell = _take() if _cells else _Cell()
     status = c_moveaxis(input._h, source, destination, cell.address)
@@ -14075,6 +14368,12 @@ def moveaxis(input, *args, **kwargs):
     Moves several dimensions; the others keep their order.
     """
     n = len(args)
+    if not kwargs:
+        if n == 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])):
+            return _moveaxis_default(input, *args)
+        if n == 2 and (args[0].__class__ is _Int or _is_ints(args[0])) and (args[1].__class__ is _Int or _is_ints(args[1])):
+            return _moveaxis_list(input, *args)
+        raise _no_overload("moveaxis", ('(Tensor input, int source, int destination)', '(Tensor input, sequence of int source, sequence of int destination)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_int(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "destination", _absent)):
         return _moveaxis_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"source", "destination"}) and _is_ints(_arg(args, 0, kwargs, "source", _absent)) and _is_ints(_arg(args, 1, kwargs, "destination", _absent)):
@@ -14231,7 +14530,7 @@ def _squeeze_dim(input, dim):
     """Drops dimension `dim` if its size is 1."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "squeeze", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "squeeze", "dim")
     cell = _take() if _cells else _Cell()
     status = c_squeeze_dim(input._h, dim, cell.address)
@@ -14276,6 +14575,14 @@ def squeeze(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 0:
+            return _squeeze_default(input, *args)
+        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
+            return _squeeze_dim(input, *args)
+        if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
+            return _squeeze_dims(input, *args)
+        raise _no_overload("squeeze", ('(Tensor input)', '(Tensor input, int dim)', '(Tensor input, sequence of int dim)'), args, kwargs)
     if n <= 0 and not kwargs:
         return _squeeze_default(input, *args, **kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"dim"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)):
@@ -14303,7 +14610,7 @@ def _squeeze__dim(input, dim):
     """Drops dimension `dim` if its size is 1."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "squeeze_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "squeeze_", "dim")
     status = c_squeeze_dim_(input._h, dim)
     if status:
@@ -14340,6 +14647,14 @@ def squeeze_(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 0:
+            return _squeeze__default(input, *args)
+        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
+            return _squeeze__dim(input, *args)
+        if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
+            return _squeeze__dims(input, *args)
+        raise _no_overload("squeeze_", ('(Tensor input)', '(Tensor input, int dim)', '(Tensor input, sequence of int dim)'), args, kwargs)
     if n <= 0 and not kwargs:
         return _squeeze__default(input, *args, **kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"dim"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)):
@@ -14358,7 +14673,7 @@ def unsqueeze(input, dim):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "unsqueeze", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "unsqueeze", "dim")
     cell = _take() if _cells else _Cell()
     status = c_unsqueeze(input._h, dim, cell.address)
@@ -14379,7 +14694,7 @@ def unsqueeze_(input, dim):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "unsqueeze_", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "unsqueeze_", "dim")
     status = c_unsqueeze_(input._h, dim)
     if status:
@@ -14391,11 +14706,11 @@ def _narrow_default(input, dim, start, length):
     """Positions `start` to `start + length` of dimension `dim`."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "narrow", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "narrow", "dim")
-    if start.__class__ is not _Int:
+    if start.__class__ is not _Int or not _LOW <= start <= _HIGH:
         start = _integer(start, "narrow", "start")
-    if length.__class__ is not _Int:
+    if length.__class__ is not _Int or not _LOW <= length <= _HIGH:
         length = _integer(length, "narrow", "length")
     cell = _take() if _cells else _Cell()
     status = c_narrow(input._h, dim, start, length, cell.address)
@@ -14411,11 +14726,11 @@ def _narrow_tensor(input, dim, start, length):
     """`narrow` from a position that a zero-dim integral tensor holds."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "narrow", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "narrow", "dim")
     if start.__class__ is not _Tensor:
         start = _tensor(start, "narrow", "start")
-    if length.__class__ is not _Int:
+    if length.__class__ is not _Int or not _LOW <= length <= _HIGH:
         length = _integer(length, "narrow", "length")
     cell = _take() if _cells else _Cell()
     status = c_narrow_tensor(input._h, dim, start._h, length, cell.address)
@@ -14437,6 +14752,12 @@ def narrow(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_int(args[2])):
+            return _narrow_default(input, *args)
+        if n == 3 and (args[0].__class__ is _Int or _is_int(args[0])) and _is_tensor(args[1]) and (args[2].__class__ is _Int or _is_int(args[2])):
+            return _narrow_tensor(input, *args)
+        raise _no_overload("narrow", ('(Tensor input, int dim, int start, int length)', '(Tensor input, int dim, Tensor start, int length)'), args, kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "start", "length"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_int(_arg(args, 1, kwargs, "start", _absent)) and _is_int(_arg(args, 2, kwargs, "length", _absent)):
         return _narrow_default(input, *args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"dim", "start", "length"}) and _is_int(_arg(args, 0, kwargs, "dim", _absent)) and _is_tensor(_arg(args, 1, kwargs, "start", _absent)) and _is_int(_arg(args, 2, kwargs, "length", _absent)):
@@ -14448,9 +14769,9 @@ def select(input, dim, index):
     """Position `index` of dimension `dim`, which goes away."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "select", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "select", "dim")
-    if index.__class__ is not _Int:
+    if index.__class__ is not _Int or not _LOW <= index <= _HIGH:
         index = _integer(index, "select", "index")
     cell = _take() if _cells else _Cell()
     status = c_select(input._h, dim, index, cell.address)
@@ -14468,13 +14789,13 @@ def slice(input, dim=0, start=None, end=None, step=1, *, axis=_absent):
         dim = axis
     if input.__class__ is not _Tensor:
         input = _tensor(input, "slice", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "slice", "dim")
-    if start.__class__ is not _Int:
+    if start.__class__ is not _Int or not _LOW <= start <= _HIGH:
         start = _optional_integer(start, "slice", "start")
-    if end.__class__ is not _Int:
+    if end.__class__ is not _Int or not _LOW <= end <= _HIGH:
         end = _optional_integer(end, "slice", "end")
-    if step.__class__ is not _Int:
+    if step.__class__ is not _Int or not _LOW <= step <= _HIGH:
         step = _integer(step, "slice", "step")
     cell = _take() if _cells else _Cell()
     status = c_slice(input._h, dim, start, end, step, cell.address)
@@ -14492,7 +14813,7 @@ def as_strided(input, size, stride, storage_offset=None):
         input = _tensor(input, "as_strided", "input")
     size, size_len = _ints(size, "as_strided", "size")
     stride, stride_len = _ints(stride, "as_strided", "stride")
-    if storage_offset.__class__ is not _Int:
+    if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _optional_integer(storage_offset, "as_strided", "storage_offset")
     cell = _take() if _cells else _Cell()
     status = c_as_strided(input._h, size, size_len, stride, stride_len, storage_offset, cell.address)
@@ -14510,7 +14831,7 @@ def as_strided_(input, size, stride, storage_offset=None):
         input = _tensor(input, "as_strided_", "input")
     size, size_len = _ints(size, "as_strided_", "size")
     stride, stride_len = _ints(stride, "as_strided_", "stride")
-    if storage_offset.__class__ is not _Int:
+    if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _optional_integer(storage_offset, "as_strided_", "storage_offset")
     status = c_as_strided_(input._h, size, size_len, stride, stride_len, storage_offset)
     if status:
@@ -14528,11 +14849,11 @@ def unfold(input, dimension, size, step):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "unfold", "input")
-    if dimension.__class__ is not _Int:
+    if dimension.__class__ is not _Int or not _LOW <= dimension <= _HIGH:
         dimension = _integer(dimension, "unfold", "dimension")
-    if size.__class__ is not _Int:
+    if size.__class__ is not _Int or not _LOW <= size <= _HIGH:
         size = _integer(size, "unfold", "size")
-    if step.__class__ is not _Int:
+    if step.__class__ is not _Int or not _LOW <= step <= _HIGH:
         step = _integer(step, "unfold", "step")
     cell = _take() if _cells else _Cell()
     status = c_unfold(input._h, dimension, size, step, cell.address)
@@ -14548,11 +14869,11 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
     """Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diagonal", "input")
-    if offset.__class__ is not _Int:
+    if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
         offset = _integer(offset, "diagonal", "offset")
-    if dim1.__class__ is not _Int:
+    if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "diagonal", "dim1")
-    if dim2.__class__ is not _Int:
+    if dim2.__class__ is not _Int or not _LOW <= dim2 <= _HIGH:
         dim2 = _integer(dim2, "diagonal", "dim2")
     cell = _take() if _cells else _Cell()
     status = c_diagonal(input._h, offset, dim1, dim2, cell.address)
@@ -14584,7 +14905,7 @@ def unbind(input, dim=0, *, axis=_absent):
         dim = axis
     if input.__class__ is not _Tensor:
         input = _tensor(input, "unbind", "input")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "unbind", "dim")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -14603,9 +14924,9 @@ def _split_default(tensor, split_size_or_sections, dim=0, *, axis=_absent):
         dim = axis
     if tensor.__class__ is not _Tensor:
         tensor = _tensor(tensor, "split", "tensor")
-    if split_size_or_sections.__class__ is not _Int:
+    if split_size_or_sections.__class__ is not _Int or not _LOW <= split_size_or_sections <= _HIGH:
         split_size_or_sections = _integer(split_size_or_sections, "split", "split_size_or_sections")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "split", "dim")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -14625,7 +14946,7 @@ def _split_sizes(tensor, split_size_or_sections, dim=0, *, axis=_absent):
     if tensor.__class__ is not _Tensor:
         tensor = _tensor(tensor, "split", "tensor")
     split_size_or_sections, split_size_or_sections_len = _ints(split_size_or_sections, "split", "split_size_or_sections")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "split", "dim")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -14648,6 +14969,12 @@ def split(*args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if 2 <= n <= 3 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (n <= 2 or (args[2].__class__ is _Int or _is_int(args[2]))):
+            return _split_default(*args)
+        if 2 <= n <= 3 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_ints(args[1])) and (n <= 2 or (args[2].__class__ is _Int or _is_int(args[2]))):
+            return _split_sizes(*args)
+        raise _no_overload("split", ('(Tensor tensor, int split_size_or_sections, int dim=0)', '(Tensor tensor, sequence of int split_size_or_sections, int dim=0)'), args, kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"tensor", "split_size_or_sections", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "tensor", _absent)) and _is_int(_arg(args, 1, kwargs, "split_size_or_sections", _absent)) and _is_int(_arg(args, 2, kwargs, "dim", 0)):
         return _split_default(*args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"tensor", "split_size_or_sections", "dim"}) and _is_tensor(_arg(args, 0, kwargs, "tensor", _absent)) and _is_ints(_arg(args, 1, kwargs, "split_size_or_sections", _absent)) and _is_int(_arg(args, 2, kwargs, "dim", 0)):
@@ -14662,7 +14989,7 @@ def split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "split_with_sizes", "input")
     split_sizes, split_sizes_len = _ints(split_sizes, "split_with_sizes", "split_sizes")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "split_with_sizes", "dim")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -14681,9 +15008,9 @@ def chunk(input, chunks, dim=0, *, axis=_absent):
         dim = axis
     if input.__class__ is not _Tensor:
         input = _tensor(input, "chunk", "input")
-    if chunks.__class__ is not _Int:
+    if chunks.__class__ is not _Int or not _LOW <= chunks <= _HIGH:
         chunks = _integer(chunks, "chunk", "chunks")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "chunk", "dim")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -14702,9 +15029,9 @@ def _tensor_split_default(input, sections, dim=0, *, axis=_absent):
         dim = axis
     if input.__class__ is not _Tensor:
         input = _tensor(input, "tensor_split", "input")
-    if sections.__class__ is not _Int:
+    if sections.__class__ is not _Int or not _LOW <= sections <= _HIGH:
         sections = _integer(sections, "tensor_split", "sections")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "tensor_split", "dim")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -14724,7 +15051,7 @@ def _tensor_split_indices(input, indices, dim=0, *, axis=_absent):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "tensor_split", "input")
     indices, indices_len = _ints(indices, "tensor_split", "indices")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "tensor_split", "dim")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -14745,7 +15072,7 @@ def _tensor_split_tensor(input, tensor_indices_or_sections, dim=0, *, axis=_abse
         input = _tensor(input, "tensor_split", "input")
     if tensor_indices_or_sections.__class__ is not _Tensor:
         tensor_indices_or_sections = _tensor(tensor_indices_or_sections, "tensor_split", "tensor_indices_or_sections")
-    if dim.__class__ is not _Int:
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "tensor_split", "dim")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -14771,6 +15098,14 @@ def tensor_split(input, *args, **kwargs):
     if kwargs:
         _rename(kwargs)
     n = len(args)
+    if not kwargs:
+        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or (args[1].__class__ is _Int or _is_int(args[1]))):
+            return _tensor_split_default(input, *args)
+        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_ints(args[0])) and (n <= 1 or (args[1].__class__ is _Int or _is_int(args[1]))):
+            return _tensor_split_indices(input, *args)
+        if 1 <= n <= 2 and _is_tensor(args[0]) and (n <= 1 or (args[1].__class__ is _Int or _is_int(args[1]))):
+            return _tensor_split_tensor(input, *args)
+        raise _no_overload("tensor_split", ('(Tensor input, int sections, int dim=0)', '(Tensor input, sequence of int indices, int dim=0)', '(Tensor input, Tensor tensor_indices_or_sections, int dim=0)'), args, kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"sections", "dim"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
         return _tensor_split_default(input, *args, **kwargs)
     if n <= 2 and (not kwargs or kwargs.keys() <= {"indices", "dim"}) and _is_ints(_arg(args, 0, kwargs, "indices", _absent)) and _is_int(_arg(args, 1, kwargs, "dim", 0)):
@@ -14784,7 +15119,7 @@ def _hsplit_default(input, sections):
     """Cuts columns (the only dimension of a vector) into equal sections; the size must divide."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "hsplit", "input")
-    if sections.__class__ is not _Int:
+    if sections.__class__ is not _Int or not _LOW <= sections <= _HIGH:
         sections = _integer(sections, "hsplit", "sections")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -14823,6 +15158,12 @@ def hsplit(input, *args, **kwargs):
     Cuts columns (the only dimension of a vector) before the listed positions.
     """
     n = len(args)
+    if not kwargs:
+        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
+            return _hsplit_default(input, *args)
+        if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
+            return _hsplit_indices(input, *args)
+        raise _no_overload("hsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"sections"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
         return _hsplit_default(input, *args, **kwargs)
     if (not kwargs or kwargs.keys() <= {"indices"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
@@ -14834,7 +15175,7 @@ def _vsplit_default(input, sections):
     """Cuts rows into equal sections; the size must divide."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "vsplit", "input")
-    if sections.__class__ is not _Int:
+    if sections.__class__ is not _Int or not _LOW <= sections <= _HIGH:
         sections = _integer(sections, "vsplit", "sections")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -14873,6 +15214,12 @@ def vsplit(input, *args, **kwargs):
     Cuts rows before the listed positions.
     """
     n = len(args)
+    if not kwargs:
+        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
+            return _vsplit_default(input, *args)
+        if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
+            return _vsplit_indices(input, *args)
+        raise _no_overload("vsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"sections"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
         return _vsplit_default(input, *args, **kwargs)
     if (not kwargs or kwargs.keys() <= {"indices"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
@@ -14884,7 +15231,7 @@ def _dsplit_default(input, sections):
     """Cuts dimension 2 into equal sections; the size must divide."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "dsplit", "input")
-    if sections.__class__ is not _Int:
+    if sections.__class__ is not _Int or not _LOW <= sections <= _HIGH:
         sections = _integer(sections, "dsplit", "sections")
     cell0 = _take() if _cells else _Cell()
     count = _take() if _cells else _Cell()
@@ -14923,6 +15270,12 @@ def dsplit(input, *args, **kwargs):
     Cuts dimension 2 before the listed positions.
     """
     n = len(args)
+    if not kwargs:
+        if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
+            return _dsplit_default(input, *args)
+        if n >= 1 and ((args[0].__class__ is _Int or _is_ints(args[0])) if n == 1 else _is_ints(args[0:])):
+            return _dsplit_indices(input, *args)
+        raise _no_overload("dsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"sections"}) and _is_int(_arg(args, 0, kwargs, "sections", _absent)):
         return _dsplit_default(input, *args, **kwargs)
     if (not kwargs or kwargs.keys() <= {"indices"}) and _is_ints(args[0:] if n != 1 else _arg(args, 0, kwargs, "indices", _absent)):
@@ -14930,10 +15283,26 @@ def dsplit(input, *args, **kwargs):
     raise _no_overload("dsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
 
 
-def __add__(self, other):
+def __add__(input, other, *, alpha=_ONE):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return add(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "add", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "add", "other")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "add", "alpha")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_add_scalar(input._h, other, alpha, cell.address)
+    else:
+        status = c_add(input._h, other._h, alpha, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__add__ = __add__
 
 
@@ -14951,10 +15320,26 @@ def __iadd__(self, other):
 _Tensor.__iadd__ = __iadd__
 
 
-def __sub__(self, other):
+def __sub__(input, other, *, alpha=_ONE):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return sub(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "sub", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "sub", "other")
+    if alpha.__class__ is not _Scalar:
+        alpha = _scalar(alpha, "sub", "alpha")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_sub_scalar(input._h, other, alpha, cell.address)
+    else:
+        status = c_sub(input._h, other._h, alpha, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__sub__ = __sub__
 
 
@@ -14972,10 +15357,24 @@ def __isub__(self, other):
 _Tensor.__isub__ = __isub__
 
 
-def __mul__(self, other):
+def __mul__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return mul(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "mul", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "mul", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_mul_scalar(input._h, other, cell.address)
+    else:
+        status = c_mul(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__mul__ = __mul__
 
 
@@ -14993,10 +15392,25 @@ def __imul__(self, other):
 _Tensor.__imul__ = __imul__
 
 
-def __truediv__(self, other):
+def __truediv__(input, other, *, rounding_mode=None):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return div(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "div", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "div", "other")
+    rounding_mode = None if rounding_mode is None else _text(rounding_mode, "div", "rounding_mode")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_div_scalar(input._h, other, rounding_mode, cell.address)
+    else:
+        status = c_div(input._h, other._h, rounding_mode, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__truediv__ = __truediv__
 
 
@@ -15014,10 +15428,24 @@ def __itruediv__(self, other):
 _Tensor.__itruediv__ = __itruediv__
 
 
-def __floordiv__(self, other):
+def __floordiv__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return floor_divide(self, other)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "floor_divide", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "floor_divide", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_floor_divide_scalar(input._h, other, cell.address)
+    else:
+        status = c_floor_divide(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__floordiv__ = __floordiv__
 
 
@@ -15035,10 +15463,24 @@ def __ifloordiv__(self, other):
 _Tensor.__ifloordiv__ = __ifloordiv__
 
 
-def __mod__(self, other):
+def __mod__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return remainder(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "remainder", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "remainder", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_remainder_scalar(input._h, other, cell.address)
+    else:
+        status = c_remainder(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__mod__ = __mod__
 
 
@@ -15056,10 +15498,24 @@ def __imod__(self, other):
 _Tensor.__imod__ = __imod__
 
 
-def __pow__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
+def __pow__(input, exponent):
+    if exponent.__class__ is not _Tensor and not _is_operand(exponent):
         return NotImplemented
-    return pow(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "pow", "input")
+    if exponent.__class__ is not _Tensor:
+        exponent = _number(exponent, "pow", "exponent")
+    cell = _take() if _cells else _Cell()
+    if exponent.__class__ is _Scalar:
+        status = c_pow_scalar(input._h, exponent, cell.address)
+    else:
+        status = c_pow(input._h, exponent._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__pow__ = __pow__
 
 
@@ -15077,10 +15533,21 @@ def __ipow__(self, other):
 _Tensor.__ipow__ = __ipow__
 
 
-def __matmul__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
+def __matmul__(input, other):
+    if other.__class__ is not _Tensor and not _is_tensor(other):
         return NotImplemented
-    return matmul(self, other)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "matmul", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "matmul", "other")
+    cell = _take() if _cells else _Cell()
+    status = c_matmul(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__matmul__ = __matmul__
 
 
@@ -15091,10 +15558,24 @@ def __rmatmul__(self, other):
 _Tensor.__rmatmul__ = __rmatmul__
 
 
-def __and__(self, other):
+def __and__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return bitwise_and(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "bitwise_and", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_and", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_bitwise_and_scalar(input._h, other, cell.address)
+    else:
+        status = c_bitwise_and(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__and__ = __and__
 
 
@@ -15112,10 +15593,24 @@ def __iand__(self, other):
 _Tensor.__iand__ = __iand__
 
 
-def __or__(self, other):
+def __or__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return bitwise_or(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "bitwise_or", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_or", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_bitwise_or_scalar(input._h, other, cell.address)
+    else:
+        status = c_bitwise_or(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__or__ = __or__
 
 
@@ -15133,10 +15628,24 @@ def __ior__(self, other):
 _Tensor.__ior__ = __ior__
 
 
-def __xor__(self, other):
+def __xor__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return bitwise_xor(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "bitwise_xor", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_xor", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_bitwise_xor_scalar(input._h, other, cell.address)
+    else:
+        status = c_bitwise_xor(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__xor__ = __xor__
 
 
@@ -15154,10 +15663,24 @@ def __ixor__(self, other):
 _Tensor.__ixor__ = __ixor__
 
 
-def __lshift__(self, other):
+def __lshift__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return bitwise_left_shift(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "bitwise_left_shift", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_left_shift", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_bitwise_left_shift_scalar(input._h, other, cell.address)
+    else:
+        status = c_bitwise_left_shift(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__lshift__ = __lshift__
 
 
@@ -15175,10 +15698,24 @@ def __ilshift__(self, other):
 _Tensor.__ilshift__ = __ilshift__
 
 
-def __rshift__(self, other):
+def __rshift__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return bitwise_right_shift(self, other)
+    if input.__class__ is not _Tensor:
+        input = _operand(input, "bitwise_right_shift", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "bitwise_right_shift", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_bitwise_right_shift_scalar(input._h, other, cell.address)
+    else:
+        status = c_bitwise_right_shift(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__rshift__ = __rshift__
 
 
@@ -15196,45 +15733,129 @@ def __irshift__(self, other):
 _Tensor.__irshift__ = __irshift__
 
 
-def __eq__(self, other):
+def __eq__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return eq(self, other)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "eq", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "eq", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_eq_scalar(input._h, other, cell.address)
+    else:
+        status = c_eq(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__eq__ = __eq__
 
 
-def __ne__(self, other):
+def __ne__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return ne(self, other)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "ne", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "ne", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_ne_scalar(input._h, other, cell.address)
+    else:
+        status = c_ne(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__ne__ = __ne__
 
 
-def __lt__(self, other):
+def __lt__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return lt(self, other)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "lt", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "lt", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_lt_scalar(input._h, other, cell.address)
+    else:
+        status = c_lt(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__lt__ = __lt__
 
 
-def __le__(self, other):
+def __le__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return le(self, other)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "le", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "le", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_le_scalar(input._h, other, cell.address)
+    else:
+        status = c_le(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__le__ = __le__
 
 
-def __gt__(self, other):
+def __gt__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return gt(self, other)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "gt", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "gt", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_gt_scalar(input._h, other, cell.address)
+    else:
+        status = c_gt(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__gt__ = __gt__
 
 
-def __ge__(self, other):
+def __ge__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    return ge(self, other)
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "ge", "input")
+    if other.__class__ is not _Tensor:
+        other = _number(other, "ge", "other")
+    cell = _take() if _cells else _Cell()
+    if other.__class__ is _Scalar:
+        status = c_ge_scalar(input._h, other, cell.address)
+    else:
+        status = c_ge(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
 _Tensor.__ge__ = __ge__
 
 
@@ -15258,5 +15879,5 @@ def __invert__(self):
 _Tensor.__invert__ = __invert__
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "where", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
 _methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_get", "index_set_", "index_set_scalar_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "data_ptr", "is_read_only", "untyped_storage", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))

@@ -308,7 +308,7 @@ def round(input, *, decimals=0, out=None):
     """Another name of `round`."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "round", "input")
-    if decimals.__class__ is not _Int:
+    if decimals.__class__ is not _Int or not _LOW <= decimals <= _HIGH:
         decimals = _integer(decimals, "round", "decimals")
     if out is not None:
         if out.__class__ is not _Tensor:
@@ -351,7 +351,7 @@ def logit(input, eps=None, *, out=None):
 
 def polygamma(n, input, *, out=None):
     """Another name of `polygamma`."""
-    if n.__class__ is not _Int:
+    if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "polygamma", "n")
     if input.__class__ is not _Tensor:
         input = _tensor(input, "polygamma", "input")
@@ -376,7 +376,7 @@ def multigammaln(input, p, *, out=None):
     """Another name of `mvlgamma`."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "multigammaln", "input")
-    if p.__class__ is not _Int:
+    if p.__class__ is not _Int or not _LOW <= p <= _HIGH:
         p = _integer(p, "multigammaln", "p")
     if out is not None:
         if out.__class__ is not _Tensor:

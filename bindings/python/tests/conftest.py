@@ -2,8 +2,9 @@
 
 import gc
 
-import libtensor as torch
 import pytest
+
+import libtensor as torch
 from libtensor import _library
 
 

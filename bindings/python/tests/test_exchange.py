@@ -6,9 +6,10 @@ import pickle
 import weakref
 from array import array
 
-import libtensor as torch
 import numpy as np
 import pytest
+
+import libtensor as torch
 
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128"]
 
@@ -105,7 +106,10 @@ def test_frombuffer_holds_the_buffer():
     data.append(1)
 
 
-@pytest.mark.parametrize(("count", "offset", "fact"), [(-1, 9, "offset"), (3, 0, "requested buffer length"), (-1, 1, "multiple of element size"), (0, 0, "count")])
+@pytest.mark.parametrize(
+    ("count", "offset", "fact"),
+    [(-1, 9, "offset"), (3, 0, "requested buffer length"), (-1, 1, "multiple of element size"), (0, 0, "count")],
+)
 def test_frombuffer_checks(count, offset, fact):
     with pytest.raises(ValueError, match=fact):
         torch.frombuffer(bytearray(8), dtype=torch.int32, count=count, offset=offset)
@@ -163,3 +167,12 @@ def test_copies():
     c = copy.copy(t)
     c[0] = 7
     assert t.tolist() == [7, 2, 3]
+
+
+def test_lent_memory_stays_where_it_is():
+    tensor = torch.zeros(4)
+    array = tensor.numpy()
+    with pytest.raises(RuntimeError, match="not resizable"):
+        tensor.resize_(1000)
+    array[0] = 7
+    assert tensor.tolist() == [7, 0, 0, 0] and np.shares_memory(array, tensor.numpy())

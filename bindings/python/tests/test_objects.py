@@ -2,8 +2,9 @@
 
 import pickle
 
-import libtensor as torch
 import pytest
+
+import libtensor as torch
 
 
 def test_names_print_as_in_pytorch():

@@ -8,8 +8,9 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import libtensor as torch
 import pytest
+
+import libtensor as torch
 from libtensor import _library
 
 PACKAGE = str(Path(torch.__file__).parent.parent)

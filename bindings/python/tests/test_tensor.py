@@ -2,8 +2,9 @@
 
 import math
 
-import libtensor as torch
 import pytest
+
+import libtensor as torch
 
 
 def test_attributes():
@@ -158,7 +159,10 @@ def test_assignment():
     assert x.tolist() == [[-1.0, -1.0, 5.0], [7.0, 8.0, 6.0]]
 
 
-@pytest.mark.parametrize(("key", "error"), [(3, IndexError), ((0, 0, 0), IndexError), ("a", TypeError), (1.5, TypeError), (slice(0, 2, -1), ValueError)])
+@pytest.mark.parametrize(
+    ("key", "error"),
+    [(3, IndexError), ((0, 0, 0), IndexError), ("a", TypeError), (1.5, TypeError), (slice(0, 2, -1), ValueError)],
+)
 def test_bad_index(key, error):
     with pytest.raises(error):
         torch.zeros(3, 2)[key]
@@ -184,6 +188,15 @@ def test_wrong_arguments_are_named():
         torch.max(x, "a")
     with pytest.raises(TypeError, match="dtype"):
         torch.zeros(2, dtype="float")
+
+
+def test_integers_of_more_than_64_bits_are_refused():
+    x = torch.zeros(2, 2)
+    for call in (lambda: x.select(0, 2**64), lambda: x.sum(2**64), lambda: torch.zeros(2**64), lambda: x + 2**70):
+        with pytest.raises(RuntimeError, match="64 bits"):
+            call()
+    with pytest.raises(IndexError, match="64 bits"):
+        x[2**64]
 
 
 def test_overloads():

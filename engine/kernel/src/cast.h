@@ -71,13 +71,16 @@ LT_INLINE void narrow(float f, Float16 *h) {
 #endif
 }
 
-
 template <class From>
 LT_INLINE auto load_value(From v) {
-  if constexpr (Traits<From>::number == 6 || Traits<From>::number == 7) return widen(v);
-  else if constexpr (Traits<From>::number == 12 || Traits<From>::number == 13) return Complex64(widen(v.re), widen(v.im));
-  else if constexpr (kind_of<From> == kBool) return (uint8_t)(v.v != 0);
-  else return v;
+  if constexpr (Traits<From>::number == 6 || Traits<From>::number == 7)
+    return widen(v);
+  else if constexpr (Traits<From>::number == 12 || Traits<From>::number == 13)
+    return Complex64(widen(v.re), widen(v.im));
+  else if constexpr (kind_of<From> == kBool)
+    return (uint8_t)(v.v != 0);
+  else
+    return v;
 }
 
 template <class To, class V>
@@ -88,7 +91,8 @@ LT_INLINE To store_real(V v) {
     To h;
     narrow((float)v, &h);
     return h;
-  } else if constexpr (kind_of<To> == kInteger && sizeof(To) < 4 && (__is_same(V, float) || __is_same(V, double))) {
+  } else if constexpr (kind_of<To> == kInteger && sizeof(To) < 4 &&
+                       (__is_same(V, float) || __is_same(V, double))) {
     return (To)(int32_t)v;  // through 32 bits, so that negative values wrap
   } else {
     return (To)v;
@@ -121,22 +125,25 @@ LT_INLINE To convert(From from) {
   }
 }
 
-#ifdef __F16C__
-// Compilers do not vectorise the conversion instructions of single float16 values.
-LT_INLINE int64_t cast_halves(const Float16 *s, float *d, int64_t n) {
-  int64_t i = 0;
-  for (; i + 8 <= n; i += 8) _mm256_storeu_ps(d + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(s + i))));
-  return i;
-}
-LT_INLINE int64_t cast_halves(const float *s, Float16 *d, int64_t n) {
-  int64_t i = 0;
-  for (; i + 8 <= n; i += 8)
-    _mm_storeu_si128((__m128i *)(d + i), _mm256_cvtps_ph(_mm256_loadu_ps(s + i), _MM_FROUND_TO_NEAREST_INT));
-  return i;
-}
-#endif
+// Contiguous runs between float16 and float32, as the instructions for them convert; the number of
+// elements done.
 template <class From, class To>
-LT_INLINE int64_t cast_halves(const From *, To *, int64_t) { return 0; }
+LT_INLINE int64_t cast_halves(const From *s, To *d, int64_t n) {
+  int64_t i = 0;
+#ifdef __F16C__
+  if constexpr (__is_same(From, Float16) && __is_same(To, float)) {
+    for (; i + 8 <= n; i += 8)
+      _mm256_storeu_ps(d + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(s + i))));
+  } else if constexpr (__is_same(From, float) && __is_same(To, Float16)) {
+    for (; i + 8 <= n; i += 8)
+      _mm_storeu_si128((__m128i *)(d + i),
+                       _mm256_cvtps_ph(_mm256_loadu_ps(s + i), _MM_FROUND_TO_NEAREST_INT));
+  }
+#else
+  (void)s, (void)d, (void)n;
+#endif
+  return i;
+}
 
 template <class From, class To>
 void cast_row(const char *src, int64_t ss, char *dst, int64_t ds, int64_t n) {
@@ -150,13 +157,22 @@ void cast_row(const char *src, int64_t ss, char *dst, int64_t ds, int64_t n) {
     }
     return;
   }
+  if constexpr (__is_same(From, To)) {
+    if (ss == -(int64_t)sizeof(From) && ds == (int64_t)sizeof(To)) {
+      const From *__restrict s = (const From *)src;
+      To *__restrict d = (To *)dst;
+      for (int64_t i = 0; i < n; i++) d[i] = s[-i];
+      return;
+    }
+  }
   if (ss == 0 && ds == (int64_t)sizeof(To)) {
     const To v = convert<To>(*(const From *)src);
     To *d = (To *)dst;
     for (int64_t i = 0; i < n; i++) d[i] = v;
     return;
   }
-  for (int64_t i = 0; i < n; i++) *(To *)(dst + i * ds) = convert<To>(*(const From *)(src + i * ss));
+  for (int64_t i = 0; i < n; i++)
+    *(To *)(dst + i * ds) = convert<To>(*(const From *)(src + i * ss));
 }
 
 using CastRow = void (*)(const char *, int64_t, char *, int64_t, int64_t);
@@ -164,19 +180,32 @@ using CastRow = void (*)(const char *, int64_t, char *, int64_t, int64_t);
 template <class From>
 LT_INLINE CastRow cast_to(int to) {
   switch (to) {
-    case 0: return cast_row<From, Bool>;
-    case 1: return cast_row<From, uint8_t>;
-    case 2: return cast_row<From, int8_t>;
-    case 3: return cast_row<From, int16_t>;
-    case 4: return cast_row<From, int32_t>;
-    case 5: return cast_row<From, int64_t>;
-    case 6: return cast_row<From, Float16>;
-    case 7: return cast_row<From, BFloat16>;
-    case 8: return cast_row<From, float>;
-    case 9: return cast_row<From, double>;
-    case 10: return cast_row<From, Complex64>;
-    case 11: return cast_row<From, Complex128>;
-    case 12: return cast_row<From, Complex32>;
+    case 0:
+      return cast_row<From, Bool>;
+    case 1:
+      return cast_row<From, uint8_t>;
+    case 2:
+      return cast_row<From, int8_t>;
+    case 3:
+      return cast_row<From, int16_t>;
+    case 4:
+      return cast_row<From, int32_t>;
+    case 5:
+      return cast_row<From, int64_t>;
+    case 6:
+      return cast_row<From, Float16>;
+    case 7:
+      return cast_row<From, BFloat16>;
+    case 8:
+      return cast_row<From, float>;
+    case 9:
+      return cast_row<From, double>;
+    case 10:
+      return cast_row<From, Complex64>;
+    case 11:
+      return cast_row<From, Complex128>;
+    case 12:
+      return cast_row<From, Complex32>;
   }
   return cast_row<From, BComplex32>;
 }
@@ -184,19 +213,32 @@ LT_INLINE CastRow cast_to(int to) {
 // The conversion between two dtypes by number.
 [[maybe_unused]] CastRow find_cast(int from, int to) {
   switch (from) {
-    case 0: return cast_to<Bool>(to);
-    case 1: return cast_to<uint8_t>(to);
-    case 2: return cast_to<int8_t>(to);
-    case 3: return cast_to<int16_t>(to);
-    case 4: return cast_to<int32_t>(to);
-    case 5: return cast_to<int64_t>(to);
-    case 6: return cast_to<Float16>(to);
-    case 7: return cast_to<BFloat16>(to);
-    case 8: return cast_to<float>(to);
-    case 9: return cast_to<double>(to);
-    case 10: return cast_to<Complex64>(to);
-    case 11: return cast_to<Complex128>(to);
-    case 12: return cast_to<Complex32>(to);
+    case 0:
+      return cast_to<Bool>(to);
+    case 1:
+      return cast_to<uint8_t>(to);
+    case 2:
+      return cast_to<int8_t>(to);
+    case 3:
+      return cast_to<int16_t>(to);
+    case 4:
+      return cast_to<int32_t>(to);
+    case 5:
+      return cast_to<int64_t>(to);
+    case 6:
+      return cast_to<Float16>(to);
+    case 7:
+      return cast_to<BFloat16>(to);
+    case 8:
+      return cast_to<float>(to);
+    case 9:
+      return cast_to<double>(to);
+    case 10:
+      return cast_to<Complex64>(to);
+    case 11:
+      return cast_to<Complex128>(to);
+    case 12:
+      return cast_to<Complex32>(to);
   }
   return cast_to<BComplex32>(to);
 }

@@ -8,10 +8,12 @@
 namespace lt {
 namespace {
 
-constexpr int64_t kChunk = 256;
+// Elements of a run: 4 KB of results.
+template <class R>
+constexpr int64_t chunk_of = 4096 / (int64_t)sizeof(R);
 
 // Presents an operand as runs of at most kChunk elements; a constant is laid out once.
-template <class T>
+template <class T, int64_t kChunk>
 struct Input {
   const char *at;
   int64_t stride;
@@ -36,6 +38,7 @@ struct Input {
 
 template <class T>
 struct Result {
+  static constexpr int64_t kChunk = chunk_of<T>;
   char *at;
   int64_t stride;
   alignas(64) T buffer[kChunk];
@@ -51,6 +54,7 @@ struct Result {
 
 template <class R, class F, class... In>
 LT_INLINE void run_chunks(Result<R> &&out, int64_t n, F body, In &&...in) {
+  constexpr int64_t kChunk = chunk_of<R>;
   for (; n > 0; n -= kChunk) {
     const int64_t m = n < kChunk ? n : kChunk;
     body(out.begin(), m, in.next(m)...);
@@ -61,16 +65,17 @@ LT_INLINE void run_chunks(Result<R> &&out, int64_t n, F body, In &&...in) {
 // body(R *out, int64_t n, const A *a, ...) over contiguous runs.
 template <class R, class A, class F>
 LT_INLINE void chunked(char *const *data, const int64_t *s, int64_t n, F body) {
-  run_chunks(Result<R>(data[0], s[0]), n, body, Input<A>(data[1], s[1], n));
+  run_chunks(Result<R>(data[0], s[0]), n, body, Input<A, chunk_of<R>>(data[1], s[1], n));
 }
 template <class R, class A, class B, class F>
 LT_INLINE void chunked(char *const *data, const int64_t *s, int64_t n, F body) {
-  run_chunks(Result<R>(data[0], s[0]), n, body, Input<A>(data[1], s[1], n), Input<B>(data[2], s[2], n));
+  run_chunks(Result<R>(data[0], s[0]), n, body, Input<A, chunk_of<R>>(data[1], s[1], n),
+             Input<B, chunk_of<R>>(data[2], s[2], n));
 }
 template <class R, class A, class B, class C, class F>
 LT_INLINE void chunked(char *const *data, const int64_t *s, int64_t n, F body) {
-  run_chunks(Result<R>(data[0], s[0]), n, body, Input<A>(data[1], s[1], n), Input<B>(data[2], s[2], n),
-             Input<C>(data[3], s[3], n));
+  run_chunks(Result<R>(data[0], s[0]), n, body, Input<A, chunk_of<R>>(data[1], s[1], n),
+             Input<B, chunk_of<R>>(data[2], s[2], n), Input<C, chunk_of<R>>(data[3], s[3], n));
 }
 
 // f on vectors of T, for one and two operands.
@@ -81,8 +86,10 @@ LT_INLINE void vector_unary(char *const *data, const int64_t *s, int64_t n, F f)
       const int k = (int)(m - i < Vec<T>::N ? m - i : Vec<T>::N);
       const bool whole = k == Vec<T>::N;
       const Vec<T> y = f(whole ? load(a + i) : load_partial(a + i, k));
-      if (whole) store(out + i, y);
-      else store_partial(out + i, y, k);
+      if (whole)
+        store(out + i, y);
+      else
+        store_partial(out + i, y, k);
     }
   });
 }
@@ -94,8 +101,10 @@ LT_INLINE void vector_binary(char *const *data, const int64_t *s, int64_t n, F f
       const bool whole = k == Vec<T>::N;
       const Vec<T> x = whole ? load(a + i) : load_partial(a + i, k);
       const Vec<T> z = f(x, whole ? load(b + i) : load_partial(b + i, k));
-      if (whole) store(out + i, z);
-      else store_partial(out + i, z, k);
+      if (whole)
+        store(out + i, z);
+      else
+        store_partial(out + i, z, k);
     }
   });
 }

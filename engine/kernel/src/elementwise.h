@@ -1,9 +1,11 @@
-// Drives rows over strided operands: direct where every operand already has the row's dtype, through small blocks on the
-// stack where some must be converted, in tiles where operands disagree on which dimension is fast.
+// Drives rows over strided operands: direct where every operand already has the row's dtype,
+// through small blocks on the stack where some must be converted, in tiles where operands disagree
+// on which dimension is fast.
 #ifndef LIBTENSOR_KERNEL_ELEMENTWISE_H
 #define LIBTENSOR_KERNEL_ELEMENTWISE_H
 
 #include "cast.h"
+#include "transpose.h"
 
 namespace lt {
 namespace {
@@ -88,7 +90,8 @@ void run_elementwise(const lt_loop *l) {
       continue;
     }
     convert = true;
-    casts[k] = k < l->outputs ? find_cast(l->compute[k], l->memory[k]) : find_cast(l->memory[k], l->compute[k]);
+    casts[k] = k < l->outputs ? find_cast(l->compute[k], l->memory[k])
+                              : find_cast(l->memory[k], l->compute[k]);
   }
   if (!convert) {
     for_rows(l, start, [&](const Cursor &at, int64_t n) { row(at.data, strides, n, l->params); });
@@ -96,7 +99,8 @@ void run_elementwise(const lt_loop *l) {
   }
   alignas(64) char blocks[LT_OPERANDS][kBlock * 16];
   int64_t block_strides[LT_OPERANDS];
-  for (int k = 0; k < l->operands; k++) block_strides[k] = casts[k] ? dtype_size(l->compute[k]) : strides[k];
+  for (int k = 0; k < l->operands; k++)
+    block_strides[k] = casts[k] ? dtype_size(l->compute[k]) : strides[k];
   for_rows(l, start, [&](const Cursor &at, int64_t n) {
     for (int64_t i = 0; i < n; i += kBlock) {
       int64_t m = n - i < kBlock ? n - i : kBlock;
@@ -109,15 +113,44 @@ void run_elementwise(const lt_loop *l) {
       }
       row(data, block_strides, m, l->params);
       for (int k = 0; k < l->outputs; k++)
-        if (casts[k]) casts[k](blocks[k], block_strides[k], at.data[k] + i * strides[k], strides[k], m);
+        if (casts[k])
+          casts[k](blocks[k], block_strides[k], at.data[k] + i * strides[k], strides[k], m);
     }
   });
+}
+
+// The dimension along which src is dense while dst is dense along dimension 0; 0 where there is
+// none.
+LT_INLINE int turned_dimension(const lt_loop *l, int64_t size) {
+  if (l->memory[0] != l->memory[1] || l->strides[0][0] != size || l->strides[1][0] == size ||
+      l->sizes[0] < 8)
+    return 0;
+  for (int d = 1; d < l->ndim; d++)
+    if (l->strides[1][d] == size && l->sizes[d] >= 8) return d;
+  return 0;
 }
 
 void run_copy(const lt_loop *l) {
   Cursor start;
   start.data[0] = (char *)l->data[0];
   start.data[1] = (char *)l->data[1];
+  const int64_t size = dtype_size(l->memory[0]);
+  const TurnPlane turn = find_turn(size);
+  const int fast = turn ? turned_dimension(l, size) : 0;
+  if (fast) {
+    lt_loop outer;
+    outer.operands = 2, outer.ndim = l->ndim;
+    for (int d = 2; d < l->ndim; d++) {
+      const int from = d == fast ? 1 : d;  // dimension 1 takes the place of the fast one
+      outer.sizes[d] = l->sizes[from];
+      for (int k = 0; k < 2; k++) outer.strides[k][d] = l->strides[k][from];
+    }
+    walk(&outer, 2, start, [&](const Cursor &at) {
+      turn(at.data[0], l->strides[0][fast], at.data[1], l->strides[1][0], l->sizes[0],
+           l->sizes[fast]);
+    });
+    return;
+  }
   const CastRow cast = find_cast(l->memory[1], l->memory[0]);
   const int64_t ds = l->strides[0][0], ss = l->strides[1][0];
   for_rows(l, start, [&](const Cursor &at, int64_t n) { cast(at.data[1], ss, at.data[0], ds, n); });

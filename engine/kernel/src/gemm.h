@@ -1,5 +1,6 @@
-// Matrix products of every dtype over any strides: panels of b are packed, four rows of a are multiplied at a time. Every
-// element of c is summed in the order of k, whatever part of the matrix it lies in.
+// Matrix products of every dtype over any strides: panels of b are packed, four rows of a are
+// multiplied at a time. Every element of c is summed in the order of k, whatever part of the matrix
+// it lies in.
 #ifndef LIBTENSOR_KERNEL_SRC_GEMM_H
 #define LIBTENSOR_KERNEL_SRC_GEMM_H
 
@@ -17,7 +18,8 @@ constexpr int kPanel = 128 / sizeof(T);  // columns in one panel
 
 // acc[i][j] += a[i][p] * panel[p][j] for `rows` rows.
 template <class T, int kRows>
-LT_INLINE void tile(const T *const *a, int64_t step, const T *panel, int64_t depth, T (*out)[kPanel<T>]) {
+LT_INLINE void tile(const T *const *a, int64_t step, const T *panel, int64_t depth,
+                    T (*out)[kPanel<T>]) {
   constexpr int W = kPanel<T>;
   T acc[kRows][W];
   for (int i = 0; i < kRows; i++)
@@ -55,7 +57,8 @@ struct Gemm {
           for (int64_t i = 0; i < g->m; i += kRowsAtOnce) {
             const int64_t rows = g->m - i < kRowsAtOnce ? g->m - i : kRowsAtOnce;
             const T *at[kRowsAtOnce];
-            for (int r = 0; r < kRowsAtOnce; r++) at[r] = a + (i + (r < rows ? r : 0)) * g->a_row + p * g->a_col;
+            for (int r = 0; r < kRowsAtOnce; r++)
+              at[r] = a + (i + (r < rows ? r : 0)) * g->a_row + p * g->a_col;
             T out[kRowsAtOnce][W];
             if (rows > 1) {
               tile<T, kRowsAtOnce>(at, g->a_col, panel, depth, out);
@@ -114,20 +117,24 @@ struct Dot {
         T lane[L];
         for (int k = 0; k < L; k++) lane[k] = product(a[i + k], b[i + k], conjugate);
         for (int64_t s = 1; s < blocks; s++)
-          for (int k = 0; k < L; k++) lane[k] = T(lane[k] + product(a[i + s * L + k], b[i + s * L + k], conjugate));
+          for (int k = 0; k < L; k++)
+            lane[k] = T(lane[k] + product(a[i + s * L + k], b[i + s * L + k], conjugate));
         for (int h = L / 2; h > 0; h /= 2)
           for (int k = 0; k < h; k++) lane[k] = T(lane[k] + lane[k + h]);
         t = Total(t + widen_total<Total>(lane[0]));
         i += blocks * L;
       }
     }
-    for (; i < d->n; i++) t = Total(t + widen_total<Total>(product(a[i * d->a_step], b[i * d->b_step], conjugate)));
+    for (; i < d->n; i++)
+      t = Total(t + widen_total<Total>(product(a[i * d->a_step], b[i * d->b_step], conjugate)));
     memcpy((void *)d->out, &t, sizeof(t));
   }
   template <class Total, class T>
   static Total widen_total(T v) {
-    if constexpr (kind_of<T> == kComplex) return Total(v.re, v.im);
-    else return Total(v);
+    if constexpr (kind_of<T> == kComplex)
+      return Total(v.re, v.im);
+    else
+      return Total(v);
   }
 };
 

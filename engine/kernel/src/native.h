@@ -1,5 +1,5 @@
-// Functions of complex numbers, from libm (C99 Annex G) where it has them, and kernels that take one function for real
-// vectors and one for complex elements.
+// Functions of complex numbers, from libm (C99 Annex G) where it has them, and kernels that take
+// one function for real vectors and one for complex elements.
 #ifndef LIBTENSOR_KERNEL_NATIVE_H
 #define LIBTENSOR_KERNEL_NATIVE_H
 
@@ -14,20 +14,20 @@ LT_INLINE float hypotenuse(float x, float y) {
 }
 LT_INLINE double hypotenuse(double x, double y) { return __builtin_hypot(x, y); }
 
-#define LT_NATIVE(NAME)                                      \
-  LT_INLINE Complex64 c##NAME(Complex64 z) {                 \
-    __complex__ float c;                                     \
-    __real__ c = z.re;                                       \
-    __imag__ c = z.im;                                       \
-    c = __builtin_c##NAME##f(c);                             \
-    return {__real__ c, __imag__ c};                         \
-  }                                                          \
-  LT_INLINE Complex128 c##NAME(Complex128 z) {               \
-    __complex__ double c;                                    \
-    __real__ c = z.re;                                       \
-    __imag__ c = z.im;                                       \
-    c = __builtin_c##NAME(c);                                \
-    return {__real__ c, __imag__ c};                         \
+#define LT_NATIVE(NAME)                        \
+  LT_INLINE Complex64 c##NAME(Complex64 z) {   \
+    __complex__ float c;                       \
+    __real__ c = z.re;                         \
+    __imag__ c = z.im;                         \
+    c = __builtin_c##NAME##f(c);               \
+    return {__real__ c, __imag__ c};           \
+  }                                            \
+  LT_INLINE Complex128 c##NAME(Complex128 z) { \
+    __complex__ double c;                      \
+    __real__ c = z.re;                         \
+    __imag__ c = z.im;                         \
+    c = __builtin_c##NAME(c);                  \
+    return {__real__ c, __imag__ c};           \
   }
 
 LT_NATIVE(exp)

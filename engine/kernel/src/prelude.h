@@ -1,4 +1,5 @@
-// Included first by every kernel source: compiler settings that cgo's flag list does not take, and the element types.
+// Included first by every kernel source: compiler settings that cgo's flag list does not take, and
+// the element types.
 #ifndef LIBTENSOR_KERNEL_PRELUDE_H
 #define LIBTENSOR_KERNEL_PRELUDE_H
 
@@ -22,8 +23,9 @@
 
 #define LT_INLINE inline __attribute__((always_inline))
 
-// Everything below src/ lives in an unnamed namespace: the same names are compiled once per tier into one library, and a
-// linker that merged two of them would run AVX-512 code on a machine without it.
+// Everything below src/ lives in an unnamed namespace: the same names are compiled once per tier
+// into one library, and a linker that merged two of them would run AVX-512 code on a machine
+// without it.
 namespace lt {
 namespace {
 
@@ -80,12 +82,12 @@ enum Kind { kBool, kInteger, kFloating, kComplex };
 
 template <class T>
 struct Traits;
-#define LT_TRAITS(T, NUMBER, REAL, KIND)                \
-  template <>                                           \
-  struct Traits<T> {                                    \
-    static constexpr int number = NUMBER;               \
-    static constexpr Kind kind = KIND;                  \
-    using Real = REAL;                                  \
+#define LT_TRAITS(T, NUMBER, REAL, KIND)  \
+  template <>                             \
+  struct Traits<T> {                      \
+    static constexpr int number = NUMBER; \
+    static constexpr Kind kind = KIND;    \
+    using Real = REAL;                    \
   };
 LT_TRAITS(Bool, 0, Bool, kBool)
 LT_TRAITS(uint8_t, 1, uint8_t, kInteger)

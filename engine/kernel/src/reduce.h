@@ -1,4 +1,5 @@
-// Reductions: one driver that walks any strided input, and the interface that an operator's totals implement.
+// Reductions: one driver that walks any strided input, and the interface that an operator's totals
+// implement.
 #ifndef LIBTENSOR_KERNEL_SRC_REDUCE_H
 #define LIBTENSOR_KERNEL_SRC_REDUCE_H
 
@@ -25,7 +26,8 @@ LT_INLINE void fold_lanes(Lane *lane) {
   }
 }
 
-// What the driver needs to know of an operator for one dtype. Inputs arrive as elements of that dtype.
+// What the driver needs to know of an operator for one dtype. Inputs arrive as elements of that
+// dtype.
 struct Reducer {
   int32_t total_size;
   uint8_t result[2];  // dtypes that finish writes
@@ -34,7 +36,8 @@ struct Reducer {
   // Adds n adjacent elements, the first of which has index base, to one total.
   void (*inner)(const void *x, int64_t n, int64_t base, void *total, const lt_reduction *r);
   // Adds rows of m adjacent elements, stride bytes apart, to m totals.
-  void (*outer)(const void *x, int64_t rows, int64_t stride, int64_t m, int64_t base, void *totals, const lt_reduction *r);
+  void (*outer)(const void *x, int64_t rows, int64_t stride, int64_t m, int64_t base, void *totals,
+                const lt_reduction *r);
   void (*merge)(void *into, const void *from, int64_t n);
   void (*finish)(const void *totals, int64_t n, const lt_reduction *r, void *const *out);
 };
@@ -51,7 +54,8 @@ struct ReducerOf {
   static void inner(const void *x, int64_t n, int64_t base, void *total, const lt_reduction *r) {
     Op::inner((const T *)x, n, base, (Total *)total, r);
   }
-  static void outer(const void *x, int64_t rows, int64_t stride, int64_t m, int64_t base, void *totals, const lt_reduction *r) {
+  static void outer(const void *x, int64_t rows, int64_t stride, int64_t m, int64_t base,
+                    void *totals, const lt_reduction *r) {
     Op::outer((const char *)x, rows, stride, m, base, (Total *)totals, r);
   }
   static void merge(void *into, const void *from, int64_t n) {
@@ -60,7 +64,9 @@ struct ReducerOf {
   static void finish(const void *totals, int64_t n, const lt_reduction *r, void *const *out) {
     for (int64_t i = 0; i < n; i++) Op::finish(((const Total *)totals)[i], r, out, i);
   }
-  static constexpr Reducer value = {sizeof(Total), {Op::results[0], Op::results[1]}, Op::ordered, start, inner, outer, merge, finish};
+  static constexpr Reducer value = {
+      sizeof(Total), {Op::results[0], Op::results[1]}, Op::ordered, start, inner, outer, merge,
+      finish};
 };
 
 // A lane is a running value of one of several adjacent elements; lanes fill four 64-byte registers.
@@ -68,8 +74,9 @@ template <class Lane>
 constexpr int kLanes = 256 / sizeof(Lane);
 constexpr int kSpan = 64;  // elements that a lane takes before it is added to the total
 
-// An operator that maps every element and folds the results: F has Element, Lane, Total, Result, kExact (folding order
-// does not matter), identity(), map(T), fold(a, b) for lanes and totals, and finish(total, r).
+// An operator that maps every element and folds the results: F has Element, Lane, Total, Result,
+// kExact (folding order does not matter), identity(), map(T), fold(a, b) for lanes and totals, and
+// finish(total, r).
 template <class F>
 struct Fold {
   using Element = typename F::Element;
@@ -81,7 +88,8 @@ struct Fold {
 
   // Takes as many of n elements as fill W lanes.
   template <int W>
-  static inline __attribute__((always_inline)) void few(const Element *&x, int64_t &n, Total &t, const lt_reduction *r) {
+  static inline __attribute__((always_inline)) void few(const Element *&x, int64_t &n, Total &t,
+                                                        const lt_reduction *r) {
     if (n < 2 * W) return;
     Lane lane[W];
     for (int k = 0; k < W; k++) lane[k] = F::map(x[k], r);
@@ -115,15 +123,18 @@ struct Fold {
     *total = t;
   }
 
-  static void outer(const char *x, int64_t rows, int64_t stride, int64_t m, int64_t, Total *__restrict t, const lt_reduction *r) {
+  static void outer(const char *x, int64_t rows, int64_t stride, int64_t m, int64_t,
+                    Total *__restrict t, const lt_reduction *r) {
     constexpr int kRows = 8;
     for (; rows >= kRows; rows -= kRows, x += kRows * stride) {
       const Element *row[kRows];
       for (int k = 0; k < kRows; k++) row[k] = (const Element *)(x + k * stride);
 #pragma GCC ivdep
       for (int64_t j = 0; j < m; j++) {
-        Lane a = F::fold(F::fold(F::map(row[0][j], r), F::map(row[1][j], r)), F::fold(F::map(row[2][j], r), F::map(row[3][j], r)));
-        Lane b = F::fold(F::fold(F::map(row[4][j], r), F::map(row[5][j], r)), F::fold(F::map(row[6][j], r), F::map(row[7][j], r)));
+        Lane a = F::fold(F::fold(F::map(row[0][j], r), F::map(row[1][j], r)),
+                         F::fold(F::map(row[2][j], r), F::map(row[3][j], r)));
+        Lane b = F::fold(F::fold(F::map(row[4][j], r), F::map(row[5][j], r)),
+                         F::fold(F::map(row[6][j], r), F::map(row[7][j], r)));
         t[j] = F::fold(t[j], Total(F::fold(a, b)));
       }
     }

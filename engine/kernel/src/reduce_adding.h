@@ -37,7 +37,9 @@ struct Adding {
   static constexpr bool kExact = kind_of<T> == kInteger || kind_of<T> == kBool;
   static Total identity() { return 0; }
   template <class U>
-  static U fold(U a, U b) { return a + b; }
+  static U fold(U a, U b) {
+    return a + b;
+  }
   static Lane map(T x, const lt_reduction *) { return Derived::value(x); }
   static Result finish(Total t, const lt_reduction *) { return Result(t); }
 };

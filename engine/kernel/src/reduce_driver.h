@@ -61,8 +61,8 @@ struct Walk {
     });
   }
 
-  // Adds n rows of m adjacent elements to m totals. Rows that are short and lie back to back are reduced as fewer longer
-  // ones, whose totals are merged.
+  // Adds n rows of m adjacent elements to m totals. Rows that are short and lie back to back are
+  // reduced as fewer longer ones, whose totals are merged.
   void together(const char *x, int64_t n, int64_t stride, int64_t m, int64_t base, char *totals) {
     const int64_t wide = kColumns / m / kFold * kFold, k = wide ? n / wide : 0;
     if (op->ordered || stride != m * size || k < 4) {
@@ -92,7 +92,8 @@ struct Walk {
         if (step == memory_size && stride == m * memory_size) {
           cast(from, step, block, size, k * m);
         } else {
-          for (int64_t j = 0; j < k; j++) cast(from + j * stride, step, block + j * m * size, size, m);
+          for (int64_t j = 0; j < k; j++)
+            cast(from + j * stride, step, block + j * m * size, size, m);
         }
         together(block, k, m * size, m, r->base + i, totals);
       }
@@ -101,13 +102,15 @@ struct Walk {
 };
 
 // Writes the results of m totals, the first of which is output `first` of kept dimension 0.
-void finish_tile(const lt_reduction *r, const Reducer *op, const char *totals, int64_t m, const int64_t *offset) {
+void finish_tile(const lt_reduction *r, const Reducer *op, const char *totals, int64_t m,
+                 const int64_t *offset) {
   alignas(64) char results[2][kColumns * 16];
   void *out[2] = {results[0], results[1]};
   op->finish(totals, m, r, out);
   for (int k = 0; k < 2; k++) {
     if (!r->out[k]) continue;
-    find_cast(op->result[k], r->out_memory[k])(results[k], dtype_size(op->result[k]), (char *)r->out[k] + offset[k],
+    find_cast(op->result[k], r->out_memory[k])(results[k], dtype_size(op->result[k]),
+                                               (char *)r->out[k] + offset[k],
                                                r->kept ? r->kept_out[k][0] : 0, m);
   }
 }
@@ -136,15 +139,18 @@ void run_reduction(const lt_reduction *r) {
       op->start(totals, m);
       if (r->pieces) {
         for (int64_t p = 0; p < r->pieces; p++)
-          op->merge(totals, (const char *)r->totals + (p * outputs * LT_TOTAL) + done * op->total_size, m);
+          op->merge(totals,
+                    (const char *)r->totals + (p * outputs * LT_TOTAL) + done * op->total_size, m);
       } else if (r->columns) {
         w.rows((const char *)r->in + in + j * step, m, totals);
       } else {
-        for (int64_t i = 0; i < m; i++) w.row((const char *)r->in + in + (j + i) * step, totals + i * op->total_size);
+        for (int64_t i = 0; i < m; i++)
+          w.row((const char *)r->in + in + (j + i) * step, totals + i * op->total_size);
       }
       done += m;
       if (totals != tile) continue;
-      const int64_t at[2] = {out[0] + (r->kept ? j * r->kept_out[0][0] : 0), out[1] + (r->kept ? j * r->kept_out[1][0] : 0)};
+      const int64_t at[2] = {out[0] + (r->kept ? j * r->kept_out[0][0] : 0),
+                             out[1] + (r->kept ? j * r->kept_out[1][0] : 0)};
       finish_tile(r, op, totals, m, at);
     }
     int d = 1;

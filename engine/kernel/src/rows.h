@@ -1,4 +1,5 @@
-// Turns a function of elements into a row: contiguous, one operand constant, and strided forms of one loop.
+// Turns a function of elements into a row: contiguous, one operand constant, and strided forms of
+// one loop.
 #ifndef LIBTENSOR_KERNEL_ROWS_H
 #define LIBTENSOR_KERNEL_ROWS_H
 
@@ -45,12 +46,14 @@ LT_INLINE void binary_row(char *const *data, const int64_t *s, int64_t n, F f) {
     }
   }
   char *out = data[0], *a = data[1], *b = data[2];
-  for (int64_t i = 0; i < n; i++, out += s[0], a += s[1], b += s[2]) *(R *)out = f(*(const A *)a, *(const B *)b);
+  for (int64_t i = 0; i < n; i++, out += s[0], a += s[1], b += s[2])
+    *(R *)out = f(*(const A *)a, *(const B *)b);
 }
 
 template <class R, class A, class B, class C, class F>
 LT_INLINE void ternary_row(char *const *data, const int64_t *s, int64_t n, F f) {
-  if (s[0] == (int64_t)sizeof(R) && s[1] == (int64_t)sizeof(A) && s[2] == (int64_t)sizeof(B) && s[3] == (int64_t)sizeof(C)) {
+  if (s[0] == (int64_t)sizeof(R) && s[1] == (int64_t)sizeof(A) && s[2] == (int64_t)sizeof(B) &&
+      s[3] == (int64_t)sizeof(C)) {
     R *out = (R *)data[0];
     const A *a = (const A *)data[1];
     const B *b = (const B *)data[2];
@@ -85,8 +88,8 @@ LT_INLINE void ternary_row(char *const *data, const int64_t *s, int64_t n, F f) 
 #define LT_UNARY(NAME, ...) LT_UNARY_TO(NAME, T, __VA_ARGS__)
 #define LT_BINARY(NAME, ...) LT_BINARY_TO(NAME, T, __VA_ARGS__)
 
-// Tables: LT_ROW(OP, T) is the row of kernel struct OP for type T. A kernel struct has `template <class T> static void
-// row(char *const *, const int64_t *, int64_t, const void *)`.
+// Tables: LT_ROW(OP, T) is the row of kernel struct OP for type T. A kernel struct has `template
+// <class T> static void row(char *const *, const int64_t *, int64_t, const void *)`.
 #define LT_ROW(OP, T) (void *)lt::OP::row<T>
 #define LT_NONE nullptr
 // clang-format off
@@ -109,7 +112,13 @@ LT_INLINE void ternary_row(char *const *data, const int64_t *s, int64_t n, F f) 
 // clang-format on
 
 // A kernel of one function that serves every dtype.
-#define LT_SINGLE(NAME, FUNCTION) {NAME, "", {(void *)FUNCTION}}
-#define LT_END {nullptr, nullptr, {}}
+#define LT_SINGLE(NAME, FUNCTION)  \
+  {                                \
+    NAME, "", { (void *)FUNCTION } \
+  }
+#define LT_END           \
+  {                      \
+    nullptr, nullptr, {} \
+  }
 
 #endif

@@ -1,5 +1,6 @@
-// Sorting by integer keys that order as the values do, NaN last: stable radix sort of (key, index) pairs, after
-// D. E. Knuth, The Art of Computer Programming 3, 5.2.5; short rows are merged instead.
+// Sorting by integer keys that order as the values do, NaN last: stable radix sort of (key, index)
+// pairs, after D. E. Knuth, The Art of Computer Programming 3, 5.2.5; short rows are merged
+// instead.
 #ifndef LIBTENSOR_KERNEL_SRC_SORT_H
 #define LIBTENSOR_KERNEL_SRC_SORT_H
 
@@ -28,7 +29,8 @@ struct KeyOf<8> {
   using type = uint64_t;
 };
 
-// The key of a value: unsigned integers in the order of the values. All NaN are equal and largest; -0 equals 0.
+// The key of a value: unsigned integers in the order of the values. All NaN are equal and largest;
+// -0 equals 0.
 template <class T>
 LT_INLINE auto sort_key(T x) {
   using K = typename KeyOf<sizeof(T)>::type;
@@ -38,8 +40,8 @@ LT_INLINE auto sort_key(T x) {
   if constexpr (kind_of<T> == kBool) {
     return K(k != 0);
   } else if constexpr (kind_of<T> == kFloating) {
-    constexpr K infinity = sizeof(T) == 8   ? (K)0x7ff0000000000000
-                           : sizeof(T) == 4 ? (K)0x7f800000
+    constexpr K infinity = sizeof(T) == 8           ? (K)0x7ff0000000000000
+                           : sizeof(T) == 4         ? (K)0x7f800000
                            : Traits<T>::number == 6 ? (K)0x7c00
                                                     : (K)0x7f80;
     const K magnitude = K(k & K(~top));
@@ -78,7 +80,8 @@ E *merge_sort(E *e, E *other, int64_t n) {
     for (int64_t i = 0; i < n; i += 2 * run) {
       const int64_t mid = i + run < n ? i + run : n, end = i + 2 * run < n ? i + 2 * run : n;
       int64_t a = i, b = mid;
-      for (int64_t k = i; k < end; k++) other[k] = b >= end || (a < mid && !(e[b].key < e[a].key)) ? e[a++] : e[b++];
+      for (int64_t k = i; k < end; k++)
+        other[k] = b >= end || (a < mid && !(e[b].key < e[a].key)) ? e[a++] : e[b++];
     }
     E *swap = e;
     e = other;
@@ -110,14 +113,22 @@ E *radix_sort(E *e, E *other, int64_t n) {
   return e;
 }
 
+// Fills e with n values and their positions.
+template <class T, class E>
+void entries(E *e, const T *in, int64_t n, bool descending) {
+  using K = decltype(e->key);
+  const K flip = descending ? K(~K(0)) : K(0);
+  for (int64_t i = 0; i < n; i++) e[i] = {K(sort_key(in[i]) ^ flip), (uint32_t)i};
+}
+
+template <class T>
+using EntryOf = Entry<typename KeyOf<sizeof(T)>::type>;
+
 // Entries of n values in order, their indices with them.
 template <class T>
 auto sorted_entries(const T *in, int64_t n, bool descending, void *scratch) {
-  using K = typename KeyOf<sizeof(T)>::type;
-  using E = Entry<K>;
-  E *e = (E *)scratch;
-  const K flip = descending ? K(~K(0)) : K(0);
-  for (int64_t i = 0; i < n; i++) e[i] = {K(sort_key(in[i]) ^ flip), (uint32_t)i};
+  auto *e = (EntryOf<T> *)scratch;
+  entries(e, in, n, descending);
   return n <= kMerged ? merge_sort(e, e + n, n) : radix_sort(e, e + n, n);
 }
 

@@ -1,4 +1,5 @@
-// Gamma and related functions of one double, in plain scalar code; float kernels compute in double too.
+// Gamma and related functions of one double, in plain scalar code; float kernels compute in double
+// too.
 #ifndef LIBTENSOR_KERNEL_SPECIAL_H
 #define LIBTENSOR_KERNEL_SPECIAL_H
 
@@ -15,7 +16,8 @@ inline double log_gamma(double x) {
   return lgamma_r(x, &sign);
 }
 
-// psi(x): the reflection formula for x < 0, recurrence up to 10, then the asymptotic series (DLMF 5.5.4, 5.5.2, 5.11.2).
+// psi(x): the reflection formula for x < 0, recurrence up to 10, then the asymptotic series
+// (DLMF 5.5.4, 5.5.2, 5.11.2).
 inline double digamma(double x) {
   if (x == 0) return __builtin_copysign(__builtin_inf(), -x);
   double shift = 0;
@@ -25,10 +27,18 @@ inline double digamma(double x) {
     shift = -kPi / __builtin_tan(kPi * fraction);
     x = 1 - x;
   }
-  for (; x < 10; x += 1) shift -= 1 / x;
+  // The sum of 1 / (x + k) as one fraction.
+  double above = 0, below = 1;
+  for (; x < 10; x += 1) {
+    above = above * x + below;
+    below *= x;
+  }
+  shift -= above / below;
   const double z = 1 / (x * x);
   const double series =
-      z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
+      z * (1.0 / 12 - z * (1.0 / 120 -
+                           z * (1.0 / 252 -
+                                z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
   return shift + __builtin_log(x) - 0.5 / x - series;
 }
 
@@ -47,9 +57,15 @@ inline double hurwitz_zeta(double s, double q) {
     if (__builtin_fabs(term) < kEpsilon * __builtin_fabs(sum) && q > 0) return sum;
   }
   // B_2j / (2j)!
-  static constexpr double bernoulli[] = {
-      1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000.0,
-      1.0 / 74724249600.0, -3617.0 / 10670622842880000.0, 43867.0 / 5109094217170944000.0};
+  static constexpr double bernoulli[] = {1.0 / 12,
+                                         -1.0 / 720,
+                                         1.0 / 30240,
+                                         -1.0 / 1209600,
+                                         1.0 / 47900160,
+                                         -691.0 / 1307674368000.0,
+                                         1.0 / 74724249600.0,
+                                         -3617.0 / 10670622842880000.0,
+                                         43867.0 / 5109094217170944000.0};
   const double power = __builtin_pow(q, -s);
   sum += power * q / (s - 1) + 0.5 * power;
   double factor = s, tail = power / q;
@@ -61,8 +77,9 @@ inline double hurwitz_zeta(double s, double q) {
   return sum;
 }
 
-// The first derivative of psi. The reflection (DLMF 5.15.6) is taken in the dtype's own precision, as PyTorch does: near the
-// poles the result depends on it, and at them it is large instead of infinite.
+// The first derivative of psi. The reflection (DLMF 5.15.6) is taken in the dtype's own precision,
+// as PyTorch does: near the poles the result depends on it, and at them it is large instead of
+// infinite.
 template <class T>
 inline T trigamma(T x) {
   if (x >= T(0.5)) return T(hurwitz_zeta(2, x));
@@ -79,34 +96,8 @@ inline T polygamma(int64_t n, T x) {
   return T((n % 2 ? scale : -scale) * hurwitz_zeta(double(n) + 1, x));
 }
 
-// erf^-1: a polynomial of M. Giles (Approximating the erfinv function, 2010) in the middle and the leading term of erfc's
-// asymptotic series in the tails, then two of Halley's steps, on erfc where x is near 1.
-inline double erf_inverse(double x) {
-  const double m = __builtin_fabs(x);
-  if (!(m < 1)) return m == 1 ? __builtin_copysign(__builtin_inf(), x) : __builtin_nan("");
-  if (m < 1e-8) return x * 0.88622692545275801365;
-  const double rest = 1 - m;
-  static constexpr double giles[] = {3.43273939e-07,  -3.5233877e-06, -4.39150654e-06, 0.00021858087,
-                                     -0.00125372503, -0.00417768164, 0.246640727,     1.50140941};
-  double w = -__builtin_log(rest * (1 + m)), y;
-  if (w < 5) {
-    w -= 2.5;
-    y = 2.81022636e-08;
-    for (double c : giles) y = y * w + c;
-    y *= m;
-  } else {
-    const double l = -__builtin_log(rest);
-    y = __builtin_sqrt(l - 0.5 * __builtin_log(kPi * l));
-  }
-  for (int step = 0; step < 2 + (m > 0.99); step++) {
-    const double error = m < 0.5 ? __builtin_erf(y) - m : rest - __builtin_erfc(y);
-    const double u = error / (1.12837916709551257390 * __builtin_exp(-y * y));
-    y -= u / (1 + y * u);
-  }
-  return __builtin_copysign(y, x);
-}
-
-// I0: its power series (DLMF 10.25.2), and the asymptotic one (DLMF 10.40.1) where that reaches full precision.
+// I0: its power series (DLMF 10.25.2), and the asymptotic one (DLMF 10.40.1) where that reaches
+// full precision.
 inline double bessel_i0(double x) {
   x = __builtin_fabs(x);
   if (!(x < 1e300)) return x;
@@ -116,12 +107,14 @@ inline double bessel_i0(double x) {
     for (int k = 1; term > kEpsilon * sum; k++) sum += term *= z / (double(k) * k);
     return sum;
   }
-  for (int k = 1; k < 40 && term > kEpsilon; k++) sum += term *= (2.0 * k - 1) * (2.0 * k - 1) / (8.0 * k * x);
+  for (int k = 1; k < 40 && term > kEpsilon; k++)
+    sum += term *= (2.0 * k - 1) * (2.0 * k - 1) / (8.0 * k * x);
   const double half = __builtin_exp(x / 2);
   return half * (sum / __builtin_sqrt(2 * kPi * x)) * half;
 }
 
-// x^a e^-x / Gamma(a + 1). For large a by Stirling's series, so that the large exponents cancel before they are rounded.
+// x^a e^-x / Gamma(a + 1). For large a by Stirling's series, so that the large exponents cancel
+// before they are rounded.
 inline double gamma_prefix(double a, double x) {
   if (a < 10) return __builtin_exp(a * __builtin_log(x) - x - log_gamma(a + 1));
   // a log(x/a) - (x - a) = a (log1p(d) - d) with d = (x - a) / a
@@ -138,12 +131,13 @@ inline double gamma_prefix(double a, double x) {
   } else {
     exponent = a * (__builtin_log(x / a) - d);
   }
-  const double stirling = (1.0 / 12 - z * (1.0 / 360 - z * (1.0 / 1260 - z * (1.0 / 1680 - z / 1188)))) / a;
+  const double stirling =
+      (1.0 / 12 - z * (1.0 / 360 - z * (1.0 / 1260 - z * (1.0 / 1680 - z / 1188)))) / a;
   return __builtin_exp(exponent - stirling) / __builtin_sqrt(2 * kPi * a);
 }
 
-// The regularised incomplete gamma function, lower (P) or upper (Q): the power series (DLMF 8.11.4) below a + 1, the
-// continued fraction (DLMF 8.9.2, by Lentz's method) above.
+// The regularised incomplete gamma function, lower (P) or upper (Q): the power series (DLMF 8.11.4)
+// below a + 1, the continued fraction (DLMF 8.9.2, by Lentz's method) above.
 inline double incomplete_gamma(double a, double x, bool upper) {
   if (!(a >= 0) || !(x >= 0)) return __builtin_nan("");
   const bool infinite_a = a > 1e300, infinite_x = x > 1e300;

@@ -354,7 +354,7 @@ func (c *code) convert(a schema.Arg, function string, lastOperand bool) (pass []
 		if optional {
 			helper = "_optional_integer"
 		}
-		c.when(p+".__class__ is not _Int", fmt.Sprintf("%s = %s(%s)", p, helper, where))
+		c.when(fmt.Sprintf("%s.__class__ is not _Int or not _LOW <= %s <= _HIGH", p, p), fmt.Sprintf("%s = %s(%s)", p, helper, where))
 	case "float":
 		if optional {
 			c.line("%s = None if %s is None else _double(%s)", p, p, where)
@@ -499,7 +499,7 @@ func (v *pyOverload) results(c *code, call func(string, ...string), fail func())
 			cells = append(cells, "count.address")
 		}
 		value := map[string]string{"Tensor": "_wrap(%s.p)", "int": "%s.i", "bool": "%s.b", "float": "%s.f", "str": "_string(%s.p)", "dtype": "_dtypes[%s.e]",
-			"device": "_device_of(%s.d)", "Scalar": "_value_of(%s.s)", "pointer": "%s.p or 0", "Storage": "_wrap_storage(%s.p)", "Generator": "_wrap_generator(%s.p)"}[r.Type.Base]
+			"device": "_device_of(%s.d)", "Scalar": "_value_of(%s)", "pointer": "%s.p or 0", "Storage": "_wrap_storage(%s.p)", "Generator": "_wrap_generator(%s.p)"}[r.Type.Base]
 		if r.Type.List {
 			value = "_wrap_list(%s.p, count.i)"
 		}

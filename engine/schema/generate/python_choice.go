@@ -37,18 +37,86 @@ func (c *code) choice(f *pyFunction) {
 		c.when("kwargs", "_rename(kwargs)")
 	}
 	c.line("n = len(args)")
+	c.line("if not kwargs:")
+	c.indent++
+	for _, v := range f.overloads {
+		if conditions := v.positionalConditions(skip); conditions != nil {
+			c.line("if %s:", strings.Join(conditions, " and "))
+			c.indent++
+			c.line("return %s(%s*args)", v.private, first)
+			c.indent--
+		}
+	}
+	c.line("raise _no_overload(\"%s\", (%s), args, kwargs)", f.name, f.signatures())
+	c.indent--
 	for _, v := range f.overloads {
 		c.line("if %s:", strings.Join(v.conditions(skip), " and "))
 		c.indent++
 		c.line("return %s(%s*args, **kwargs)", v.private, first)
 		c.indent--
 	}
-	var signatures []string
-	for _, v := range f.overloads {
-		signatures = append(signatures, fmt.Sprintf("'(%s)'", v.describe()))
-	}
-	c.line(`raise _no_overload("%s", (%s), args, kwargs)`, f.name, strings.Join(signatures, ", "))
+	c.line(`raise _no_overload("%s", (%s), args, kwargs)`, f.name, f.signatures())
 	c.indent--
+}
+
+// signatures are the overloads for people, as a list of Python strings.
+func (f *pyFunction) signatures() string {
+	var out []string
+	for _, v := range f.overloads {
+		out = append(out, fmt.Sprintf("'(%s)'", v.describe()))
+	}
+	return strings.Join(out, ", ")
+}
+
+// positionalConditions are the tests that a call without keywords fits this overload; nil when none can.
+func (v *pyOverload) positionalConditions(skip int) []string {
+	positional := v.positional()[skip:]
+	if slices.ContainsFunc(v.op.Args, func(a schema.Arg) bool { return a.KwOnly && a.Default == "" }) {
+		return nil
+	}
+	variadic := v.variadicSize() || v.variadicTensors()
+	required := 0
+	for _, a := range positional {
+		if a.Default == "" {
+			required++
+		}
+	}
+	count := fmt.Sprintf("%d <= n <= %d", required, len(positional))
+	switch {
+	case variadic:
+		count = fmt.Sprintf("n >= %d", required)
+	case required == len(positional):
+		count = fmt.Sprintf("n == %d", required)
+	case required == 0:
+		count = fmt.Sprintf("n <= %d", len(positional))
+	}
+	out := []string{count}
+	for i, a := range positional {
+		kind := a.Type.Base
+		if a.Type.List {
+			kind += "[]"
+		}
+		predicate, ok := pyPredicates[kind]
+		if !ok {
+			continue
+		}
+		value := fmt.Sprintf("args[%d]", i)
+		test := fmt.Sprintf("%s(%s)", predicate, value)
+		if kind == "int" || kind == "int[]" {
+			test = fmt.Sprintf("(%s.__class__ is _Int or %s)", value, test)
+		}
+		if variadic && a.Type.List {
+			test = fmt.Sprintf("(%s if n == %d else %s(args[%d:]))", test, i+1, predicate, i)
+		}
+		if a.Type.Optional || a.Default == "None" {
+			test = fmt.Sprintf("(%s is None or %s)", value, test)
+		}
+		if a.Default != "" {
+			test = fmt.Sprintf("(n <= %d or %s)", i, test)
+		}
+		out = append(out, test)
+	}
+	return out
 }
 
 // aliased tells whether a parameter of an overload has another name too.
@@ -164,12 +232,28 @@ var pyBinary = []struct {
 	{"le", "le", false, false, false}, {"gt", "gt", false, false, false}, {"ge", "ge", false, false, false},
 }
 
+// operator writes a binary operator method with a body of its own, which spares the most frequent calls one more call.
+func (c *code) operator(dunder string, v *pyOverload) {
+	op := *v.op
+	op.Variants = []string{"function"}
+	body := &pyOverload{op: &op, private: v.private}
+	c.WriteString("\n\n")
+	c.line("def __%s__(%s):", dunder, body.parameters())
+	c.indent++
+	other := pyName(op.Args[1].Name)
+	fits := pyPredicates[op.Args[1].Type.Base]
+	c.when(fmt.Sprintf("%s.__class__ is not _Tensor and not %s(%s)", other, fits, other), "return NotImplemented")
+	body.body(c, op.Name)
+	c.indent--
+	c.line("_Tensor.__%s__ = __%s__", dunder, dunder)
+}
+
 // dunders writes Python's operator methods over the functions of this module.
 func (c *code) dunders(list []*pyFunction) {
-	exists := map[string]bool{}
+	exists := map[string]*pyFunction{}
 	for _, f := range list {
 		if f.module == "functions" {
-			exists[f.name] = true
+			exists[f.name] = f
 		}
 	}
 	method := func(dunder, result string) {
@@ -182,10 +266,15 @@ func (c *code) dunders(list []*pyFunction) {
 		c.line("_Tensor.__%s__ = __%s__", dunder, dunder)
 	}
 	for _, b := range pyBinary {
-		if !exists[b.operator] {
+		f := exists[b.operator]
+		if f == nil {
 			continue
 		}
-		method(b.dunder, b.operator+"(self, other)")
+		if len(f.overloads) == 1 {
+			c.operator(b.dunder, f.overloads[0])
+		} else {
+			method(b.dunder, b.operator+"(self, other)")
+		}
 		if b.reflected {
 			call := b.operator + "(other, self)"
 			if b.commutes {
@@ -193,12 +282,12 @@ func (c *code) dunders(list []*pyFunction) {
 			}
 			method("r"+b.dunder, call)
 		}
-		if b.inplace && exists[b.operator+"_"] {
+		if b.inplace && exists[b.operator+"_"] != nil {
 			method("i"+b.dunder, b.operator+"_(self, other)")
 		}
 	}
 	for _, u := range [][2]string{{"neg", "neg"}, {"pos", "positive"}, {"abs", "abs"}, {"invert", "bitwise_not"}} {
-		if exists[u[1]] {
+		if exists[u[1]] != nil {
 			c.WriteString("\n\n")
 			c.line("def __%s__(self):", u[0])
 			c.indent++

@@ -2,14 +2,17 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
 const pyStubHead = pythonBanner + `# ruff: noqa
+# mypy: disable-error-code="overload-overlap,overload-cannot-match"
+from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
 from collections.abc import Sequence
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, TypeAlias, overload
 
 from ._device import device as _device
 from ._dtypes import dtype as _dtype, layout as _layout, memory_format as _memory_format
@@ -17,9 +20,14 @@ from ._random import Generator as _Generator
 from ._storage import UntypedStorage as _Storage
 from ._tensor import Tensor as _Tensor
 
-_Number = bool | int | float | complex
-_int, _float, _bool, _str = int, float, bool, str
+_Number: TypeAlias = _bool | _int | _float | _complex
 `
+
+// pyOwnMethods are the members that _tensor.pyi declares itself.
+var pyOwnMethods = []string{"T", "H", "mT", "mH", "real", "imag", "to", "nonzero"}
+
+// pyOwnFunctions are the functions that __init__.pyi declares itself.
+var pyOwnFunctions = []string{"manual_seed", "nonzero", "scalar_tensor", "tensordot"}
 
 // pyType is the annotation of an argument, or of a result when result is set.
 func pyType(t schema.Type, result bool) string {
@@ -96,6 +104,9 @@ func (v *pyOverload) stub(name string, method bool) string {
 	switch {
 	case len(v.op.Returns) > 1:
 		result = v.resultType()
+		if method {
+			result = "_f." + result
+		}
 	case v.inplace || len(v.op.Returns) == 0 && len(v.op.Args) > 0 && v.op.Args[0].Mutated:
 		result = "_Tensor"
 	case len(v.op.Returns) == 1:
@@ -104,11 +115,24 @@ func (v *pyOverload) stub(name string, method bool) string {
 	return fmt.Sprintf("def %s(%s) -> %s: ...", name, strings.Join(out, ", "), result)
 }
 
+// resultStub declares the tuple type of several results.
+func (c *code) resultStub(v *pyOverload) {
+	if len(v.op.Returns) < 2 {
+		return
+	}
+	c.line("class %s(NamedTuple):", v.resultType())
+	c.indent++
+	for _, r := range v.op.Returns {
+		c.line("%s: %s", r.Name, pyType(r.Type, true))
+	}
+	c.indent--
+}
+
 // pyStubs writes the stub of every generated module, and one of the methods that Tensor gets from them.
 func pyStubs(out *output, byModule map[string][]*pyFunction) {
 	methods := &code{}
 	methods.WriteString(pyStubHead)
-	methods.line("from .gen_functions import *")
+	methods.line("from . import gen_functions as _f")
 	methods.WriteString("\nclass Methods:\n")
 	methods.indent++
 	methods.line("__slots__ = ()")
@@ -116,15 +140,13 @@ func pyStubs(out *output, byModule map[string][]*pyFunction) {
 		c := &code{}
 		c.WriteString(pyStubHead + "\n")
 		for _, f := range byModule[module] {
+			if f.internal() || slices.Contains(pyOwnFunctions, f.name) {
+				continue
+			}
 			for _, v := range f.overloads {
-				if len(v.op.Returns) > 1 {
-					c.line("class %s(NamedTuple):", v.resultType())
-					c.indent++
-					for _, r := range v.op.Returns {
-						c.line("%s: %s", r.Name, pyType(r.Type, true))
-					}
-					c.indent--
-				}
+				c.resultStub(v)
+			}
+			for _, v := range f.overloads {
 				if len(f.overloads) > 1 {
 					c.line("@overload")
 				}
@@ -134,7 +156,7 @@ func pyStubs(out *output, byModule map[string][]*pyFunction) {
 		out.write(pythonDir+"gen_"+module+".pyi", c.String())
 	}
 	for _, f := range byModule["functions"] {
-		if !f.has("method") {
+		if !f.has("method") || slices.Contains(pyOwnMethods, f.name) {
 			continue
 		}
 		for _, v := range f.overloads {

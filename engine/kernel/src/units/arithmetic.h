@@ -1,5 +1,5 @@
 // Sums, differences, products and quotients.
-#include "../rows.h"
+#include "../chunks.h"
 
 namespace lt {
 namespace {
@@ -16,7 +16,45 @@ namespace {
 
 LT_BINARY(Add, T(a + b))
 LT_BINARY(Sub, T(a - b))
-LT_BINARY(Mul, T(a *b))
+
+// Products of complex numbers, as vectors of alternating real and imaginary parts.
+template <class T, size_t... I>
+LT_INLINE Vec<T> multiply_pairs(Vec<T> a, Vec<T> b, std::index_sequence<I...>) {
+  using Lanes = Raw<IntOf<T>>;
+  const Vec<T> re = __builtin_shuffle(a.v, Lanes{(IntOf<T>)(I & ~(size_t)1)...});
+  const Vec<T> im = __builtin_shuffle(a.v, Lanes{(IntOf<T>)(I | 1)...});
+  const Vec<T> crossed = __builtin_shuffle(b.v, Lanes{(IntOf<T>)(I ^ 1)...});
+  const Vec<T> signs = Raw<T>{(I & 1 ? T(0) : T(-0.0))...};
+  return re * b + xor_bits(im * crossed, signs);
+}
+
+struct Mul {
+  template <class T>
+  static void row(char *const *data, const int64_t *strides, int64_t n, const void *) {
+    if constexpr (kind_of<T> == kComplex) {
+      using R = RealOf<T>;
+      constexpr int N = Vec<R>::N;
+      chunked<T, T, T>(data, strides, n, [](T *out, int64_t m, const T *a, const T *b) {
+        const R *x = (const R *)a, *y = (const R *)b;
+        R *z = (R *)out;
+        for (int64_t i = 0; i < 2 * m; i += N) {
+          const int k = (int)(2 * m - i < N ? 2 * m - i : N);
+          const bool whole = k == N;
+          const Vec<R> p = multiply_pairs(whole ? load(x + i) : load_partial(x + i, k),
+                                          whole ? load(y + i) : load_partial(y + i, k),
+                                          std::make_index_sequence<N>());
+          if (whole)
+            store(z + i, p);
+          else
+            store_partial(z + i, p, k);
+        }
+      });
+    } else {
+      binary_row<T, T, T>(data, strides, n, [](T a, T b) -> T { return T(a * b); });
+    }
+  }
+};
+
 LT_BINARY(Div, T(a / b))
 LT_BINARY_ALPHA(AddScaled, T(a + T(alpha * b)))
 

@@ -6,8 +6,10 @@ namespace {
 
 template <class T>
 LT_INLINE T invert(T a) {
-  if constexpr (kind_of<T> == kBool) return !a;
-  else return T(~a);
+  if constexpr (kind_of<T> == kBool)
+    return !a;
+  else
+    return T(~a);
 }
 
 // A shift by a negative amount or by all bits and more pushes every bit out.
@@ -18,7 +20,8 @@ LT_INLINE T shift_left(T a, T by) {
 template <class T>
 LT_INLINE T shift_right(T a, T by) {
   constexpr T most = 8 * sizeof(T) - 1;
-  return T(a >> (by < 0 || by > most ? most : by)) & (T(-1) > 0 && (by < 0 || by > most) ? T(0) : T(-1));
+  return T(a >> (by < 0 || by > most ? most : by)) &
+         (T(-1) > 0 && (by < 0 || by > most) ? T(0) : T(-1));
 }
 
 template <class T>

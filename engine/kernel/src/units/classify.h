@@ -1,4 +1,5 @@
-// Which elements are NaN, infinite, finite, real or negative, and scans that stop at the first element that decides.
+// Which elements are NaN, infinite, finite, real or negative, and scans that stop at the first
+// element that decides.
 #include "../rows.h"
 
 namespace lt {
@@ -14,9 +15,12 @@ LT_INLINE bool infinite(T a) {
 }
 template <class T>
 LT_INLINE bool negative(T a) {
-  if constexpr (kind_of<T> == kFloating) return __builtin_signbit(a) != 0;
-  else if constexpr (kind_of<T> == kBool) return false;
-  else return a < 0;
+  if constexpr (kind_of<T> == kFloating)
+    return __builtin_signbit(a) != 0;
+  else if constexpr (kind_of<T> == kBool)
+    return false;
+  else
+    return a < 0;
 }
 
 // On the parts of a complex number, on the number itself otherwise.
@@ -25,8 +29,10 @@ LT_INLINE bool negative(T a) {
     template <class T>                                                                    \
     static void row(char *const *data, const int64_t *strides, int64_t n, const void *) { \
       unary_row<Bool, T>(data, strides, n, [](T a) -> Bool {                              \
-        if constexpr (kind_of<T> == kComplex) return COMPLEX;                             \
-        else return REAL;                                                                 \
+        if constexpr (kind_of<T> == kComplex)                                             \
+          return COMPLEX;                                                                 \
+        else                                                                              \
+          return REAL;                                                                    \
       });                                                                                 \
     }                                                                                     \
   };
@@ -39,7 +45,8 @@ LT_UNARY_TO(IsPosInf, Bool, infinite(a) && a > 0)
 LT_UNARY_TO(IsNegInf, Bool, infinite(a) && a < 0)
 LT_UNARY_TO(Signbit, Bool, negative(a))
 
-// |a - b| <= atol + rtol |b|, or equal, or both NaN where params ask for that: rtol, atol and equal_nan as doubles.
+// |a - b| <= atol + rtol |b|, or equal, or both NaN where params ask for that: rtol, atol and
+// equal_nan as doubles.
 struct IsClose {
   template <class T>
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {
@@ -49,7 +56,9 @@ struct IsClose {
     binary_row<Bool, T, T>(data, strides, n, [=](T a, T b) -> Bool {
       if constexpr (kind_of<T> == kComplex) {
         using R = RealOf<T>;
-        if (a == b || (equal_nan && (a.re != a.re || a.im != a.im) && (b.re != b.re || b.im != b.im))) return true;
+        if (a == b ||
+            (equal_nan && (a.re != a.re || a.im != a.im) && (b.re != b.re || b.im != b.im)))
+          return true;
         const R distance = R(__builtin_hypot(a.re - b.re, a.im - b.im));
         return finite(distance) && distance <= R(atol) + R(rtol) * R(__builtin_hypot(b.re, b.im));
       } else if constexpr (kind_of<T> == kFloating) {
@@ -57,7 +66,8 @@ struct IsClose {
         const bool near = finite(distance) & (distance <= T(atol) + T(__builtin_fabs(T(rtol) * b)));
         return (a == b) | near | (equal_nan & (a != a) & (b != b));
       } else {
-        return (a == b) | (__builtin_fabs(double(a) - double(b)) <= atol + rtol * __builtin_fabs(double(b)));
+        return (a == b) |
+               (__builtin_fabs(double(a) - double(b)) <= atol + rtol * __builtin_fabs(double(b)));
       }
     });
   }
@@ -85,7 +95,8 @@ struct Differs {
         const T *x = (const T *)a, *y = (const T *)b;
         for (int64_t k = 0; k < m; k++) differs |= x[k] != y[k];
       } else {
-        for (int64_t k = 0; k < m; k++) differs |= *(const T *)(a + k * strides[0]) != *(const T *)(b + k * strides[1]);
+        for (int64_t k = 0; k < m; k++)
+          differs |= *(const T *)(a + k * strides[0]) != *(const T *)(b + k * strides[1]);
       }
       a += m * strides[0];
       b += m * strides[1];

@@ -16,13 +16,14 @@ struct FromParts {
 struct Polar {
   template <class T>
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *) {
-    chunked<Complex<T>, T, T>(data, strides, n, [](Complex<T> *out, int64_t m, const T *r, const T *angle) {
-      for (int64_t i = 0; i < m; i += Vec<T>::N) {
-        const int k = (int)(m - i < Vec<T>::N ? m - i : Vec<T>::N);
-        const Vec<T> a = load_partial(angle + i, k), c = vcos(a), s = vsin(a);
-        for (int j = 0; j < k; j++) out[i + j] = {r[i + j] * c[j], r[i + j] * s[j]};
-      }
-    });
+    chunked<Complex<T>, T, T>(
+        data, strides, n, [](Complex<T> *out, int64_t m, const T *r, const T *angle) {
+          for (int64_t i = 0; i < m; i += Vec<T>::N) {
+            const int k = (int)(m - i < Vec<T>::N ? m - i : Vec<T>::N);
+            const Vec<T> a = load_partial(angle + i, k), c = vcos(a), s = vsin(a);
+            for (int j = 0; j < k; j++) out[i + j] = {r[i + j] * c[j], r[i + j] * s[j]};
+          }
+        });
   }
 };
 

@@ -1,23 +1,37 @@
-// Division with rounding, and remainders. Zero divisors of integers are refused before these kernels run.
+// Division with rounding, and remainders. Zero divisors of integers are refused before these
+// kernels run.
 #include "../chunks.h"
 
 namespace lt {
 namespace {
 
-// Integers: the most negative one divided by -1 wraps.
+// Integers: the most negative one divided by -1 wraps. Up to 32 bits, the quotient of floats that
+// hold both exactly is further from the next integer than its rounding error, and floats divide
+// many at a time.
 template <class T>
 LT_INLINE T quotient(T a, T b) {
-  return T(-1) < 0 && b == T(-1) ? T(-a) : T(a / b);
+  const bool wraps = T(-1) < 0 && b == T(-1);
+  if constexpr (sizeof(T) <= 2)
+    return wraps ? T(-a) : T((int32_t)(float(a) / float(b)));
+  else if constexpr (sizeof(T) == 4)
+    return wraps ? T(-a) : T((int64_t)(double(a) / double(b)));
+  else
+    return wraps ? T(-a) : T(a / b);
 }
 template <class T>
 LT_INLINE T rest(T a, T b) {
-  return T(-1) < 0 && b == T(-1) ? T(0) : T(a % b);
+  if constexpr (sizeof(T) <= 4)
+    return T(a - quotient(a, b) * b);
+  else
+    return b == T(-1) ? T(0) : T(a % b);
 }
 
 template <class T>
 LT_INLINE T trunc_divide(T a, T b) {
-  if constexpr (kind_of<T> == kInteger) return quotient(a, b);
-  else return sizeof(T) == 4 ? T(__builtin_truncf(float(a / b))) : T(__builtin_trunc(a / b));
+  if constexpr (kind_of<T> == kInteger)
+    return quotient(a, b);
+  else
+    return sizeof(T) == 4 ? T(__builtin_truncf(float(a / b))) : T(__builtin_trunc(a / b));
 }
 
 template <class T>
@@ -25,26 +39,25 @@ LT_INLINE T fmod_slow(T a, T b) {
   return sizeof(T) == 4 ? T(__builtin_fmodf(a, b)) : T(__builtin_fmod(a, b));
 }
 
-// a - b trunc(a / b), exactly, while the quotient is small: a float's quotient and product are exact in double; a double's
-// product is subtracted by a fused operation, and a quotient that was rounded up to an integer shows as a negative rest.
-// Infinite divisors are no such case; NaN comes out as it must.
-constexpr double kSmallFloatQuotient = 0x1p28, kSmallDoubleQuotient = 0x1p52;
-
-LT_INLINE float fmod_fast(float a, float b, bool *exact) {
-  const double q = __builtin_trunc(double(a) / double(b));
-  *exact &= !(__builtin_fabs(q) >= kSmallFloatQuotient) & !(__builtin_fabsf(b) > __FLT_MAX__);
-  return __builtin_copysignf(float(double(a) - q * double(b)), a);
-}
+// a - b trunc(a / b), exactly, while the quotient is small and the divisor finite: the product is
+// subtracted by a fused operation, and a quotient that was rounded up to an integer shows as a
+// negative rest. NaN comes out as it must.
 #if LT_FMA
-LT_INLINE double fmod_fast(double a, double b, bool *exact) {
-  const double x = __builtin_fabs(a), y = __builtin_fabs(b);
-  const double q = __builtin_trunc(x / y);
-  *exact &= !(q >= kSmallDoubleQuotient) & !(y > __DBL_MAX__);
-  const double r = __builtin_fma(-q, y, x);
-  return __builtin_copysign(r < 0 ? r + y : r, a);
+template <class T>
+LT_INLINE T fmod_fast(T a, T b, bool *exact) {
+  constexpr bool narrow = sizeof(T) == 4;
+  const T x = T(__builtin_fabs(a)), y = T(__builtin_fabs(b));
+  const T q = narrow ? T(__builtin_truncf(float(x / y))) : T(__builtin_trunc(x / y));
+  *exact &= !(q >= T(narrow ? 0x1p22 : 0x1p51)) & !(y > T(narrow ? __FLT_MAX__ : __DBL_MAX__));
+  const T r =
+      narrow ? T(__builtin_fmaf(float(-q), float(y), float(x))) : T(__builtin_fma(-q, y, x));
+  return T(__builtin_copysign(r < 0 ? r + y : r, a));
 }
 #else
-LT_INLINE double fmod_fast(double a, double b, bool *) { return fmod_slow(a, b); }
+template <class T>
+LT_INLINE T fmod_fast(T a, T b, bool *) {
+  return fmod_slow(a, b);
+}
 #endif
 
 // The rest with the divisor's sign, from the rest with the dividend's.
@@ -64,11 +77,12 @@ LT_INLINE T floor_from_fmod(T a, T b, T r) {
   return b == 0 ? a / b : f;
 }
 
-// finish(a, b, fmod(a, b)) over a run; the quick way is redone where a quotient was large or not finite.
+// finish(a, b, fmod(a, b)) over a run; the quick way is redone where a quotient was large or not
+// finite.
 template <class T, class F>
 LT_INLINE void fmod_row(char *const *data, const int64_t *strides, int64_t n, F finish) {
   chunked<T, T, T>(data, strides, n, [&](T *out, int64_t m, const T *a, const T *b) {
-    T r[kChunk];
+    T r[chunk_of<T>];
     bool exact = true;
     for (int64_t i = 0; i < m; i++) r[i] = fmod_fast(a[i], b[i], &exact);
     if (!exact)
@@ -78,15 +92,19 @@ LT_INLINE void fmod_row(char *const *data, const int64_t *strides, int64_t n, F 
   });
 }
 
-#define LT_DIVISION(NAME, INTEGER, FLOATING)                                                \
-  struct NAME {                                                                             \
-    template <class T>                                                                      \
-    static void row(char *const *data, const int64_t *strides, int64_t n, const void *) {   \
-      if constexpr (kind_of<T> == kInteger)                                                 \
-        binary_row<T, T, T>(data, strides, n, [](T a, T b) -> T { return INTEGER; });       \
-      else                                                                                  \
-        fmod_row<T>(data, strides, n, [](T a, T b, T r) -> T { (void)a; (void)b; return FLOATING; }); \
-    }                                                                                       \
+#define LT_DIVISION(NAME, INTEGER, FLOATING)                                              \
+  struct NAME {                                                                           \
+    template <class T>                                                                    \
+    static void row(char *const *data, const int64_t *strides, int64_t n, const void *) { \
+      if constexpr (kind_of<T> == kInteger)                                               \
+        binary_row<T, T, T>(data, strides, n, [](T a, T b) -> T { return INTEGER; });     \
+      else                                                                                \
+        fmod_row<T>(data, strides, n, [](T a, T b, T r) -> T {                            \
+          (void)a;                                                                        \
+          (void)b;                                                                        \
+          return FLOATING;                                                                \
+        });                                                                               \
+    }                                                                                     \
   };
 
 template <class T>

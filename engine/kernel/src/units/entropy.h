@@ -41,12 +41,13 @@ struct Logaddexp {
   }
 };
 
-#define LT_VECTORS(NAME, ...)                                                                      \
-  struct NAME {                                                                                    \
-    template <class T>                                                                             \
-    static void row(char *const *data, const int64_t *strides, int64_t n, const void *) {          \
-      vector_binary<T>(data, strides, n, [](Vec<T> a, Vec<T> b) -> Vec<T> { return __VA_ARGS__; }); \
-    }                                                                                              \
+#define LT_VECTORS(NAME, ...)                                                             \
+  struct NAME {                                                                           \
+    template <class T>                                                                    \
+    static void row(char *const *data, const int64_t *strides, int64_t n, const void *) { \
+      vector_binary<T>(data, strides, n,                                                  \
+                       [](Vec<T> a, Vec<T> b) -> Vec<T> { return __VA_ARGS__; });         \
+    }                                                                                     \
   };
 
 // a f(b), 0 where a is 0, unless b is NaN.
@@ -64,7 +65,8 @@ struct Logit {
   template <class T>
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {
     const T eps = *(const T *)params;
-    const Vec<T> low = eps < 0 ? -Format<T>::infinity : eps, high = eps < 0 ? Format<T>::infinity : T(1) - eps;
+    const Vec<T> low = eps < 0 ? -Format<T>::infinity : eps,
+                 high = eps < 0 ? Format<T>::infinity : T(1) - eps;
     vector_unary<T>(data, strides, n, [=](Vec<T> a) {
       a = select(a < low, low, select(a > high, high, a));
       return vlog(a / (Vec<T>(T(1)) - a));

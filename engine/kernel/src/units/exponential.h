@@ -9,7 +9,8 @@ namespace {
 template <class T>
 LT_INLINE Complex<T> cexpm1(Complex<T> z) {
   const double x = z.re, y = z.im, s = __builtin_sin(y / 2);
-  return {T(__builtin_expm1(x) * __builtin_cos(y) - 2 * s * s), T(__builtin_exp(x) * __builtin_sin(y))};
+  return {T(__builtin_expm1(x) * __builtin_cos(y) - 2 * s * s),
+          T(__builtin_exp(x) * __builtin_sin(y))};
 }
 
 template <class T>

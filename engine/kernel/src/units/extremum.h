@@ -23,7 +23,8 @@ LT_BINARY(Fmin, (a < b) | (b != b) ? a : b)
 struct Clamp {
   template <class T>
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *) {
-    ternary_chunks<T, T, T, T>(data, strides, n, [](T a, T lo, T hi) -> T { return smaller(larger(a, lo), hi); });
+    ternary_chunks<T, T, T, T>(data, strides, n,
+                               [](T a, T lo, T hi) -> T { return smaller(larger(a, lo), hi); });
   }
 };
 

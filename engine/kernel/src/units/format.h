@@ -1,4 +1,5 @@
-// Floating-point numbers as a format: neighbours, fraction and exponent, NaN and infinities replaced; the step function.
+// Floating-point numbers as a format: neighbours, fraction and exponent, NaN and infinities
+// replaced; the step function.
 #include "../rows.h"
 
 namespace lt {
@@ -6,7 +7,8 @@ namespace {
 
 template <class T>
 LT_INLINE T next(T a, T b) {
-  return sizeof(T) == 4 ? T(__builtin_nextafterf(float(a), float(b))) : T(__builtin_nextafter(a, b));
+  return sizeof(T) == 4 ? T(__builtin_nextafterf(float(a), float(b)))
+                        : T(__builtin_nextafter(a, b));
 }
 LT_BINARY(Nextafter, next(a, b))
 
@@ -52,10 +54,14 @@ struct NanToNum {
     const double *p = (const double *)params;
     using R = RealOf<T>;
     const R nan = R(p[0]), positive = R(p[2]), negative = R(p[4]), infinity = R(__builtin_inf());
-    auto replace = [=](R a) -> R { return a != a ? nan : a == infinity ? positive : a == -infinity ? negative : a; };
+    auto replace = [=](R a) -> R {
+      return a != a ? nan : a == infinity ? positive : a == -infinity ? negative : a;
+    };
     unary_row<T, T>(data, strides, n, [=](T a) -> T {
-      if constexpr (kind_of<T> == kComplex) return T(replace(a.re), replace(a.im));
-      else return replace(a);
+      if constexpr (kind_of<T> == kComplex)
+        return T(replace(a.re), replace(a.im));
+      else
+        return replace(a);
     });
   }
 };

@@ -1,5 +1,6 @@
-// Reading and writing at positions that an index operand names. The indexed operand does not move along the indexed
-// dimension (its stride there is 0); params hold the bytes from one position to the next.
+// Reading and writing at positions that an index operand names. The indexed operand does not move
+// along the indexed dimension (its stride there is 0); params hold the bytes from one position to
+// the next.
 #include "../rows.h"
 
 namespace lt {
@@ -28,7 +29,8 @@ struct Gather {
       return;
     }
     for (int64_t i = 0; i < n; i++) {
-      *(T *)(out + i * s[0]) = *(const T *)(self + i * s[1] + *(const int64_t *)(index + i * s[2]) * step);
+      *(T *)(out + i * s[0]) =
+          *(const T *)(self + i * s[1] + *(const int64_t *)(index + i * s[2]) * step);
     }
   }
 };
@@ -50,7 +52,8 @@ struct Put {
       return;
     }
     for (int64_t i = 0; i < n; i++) {
-      *(T *)(self + i * s[0] + *(const int64_t *)(index + i * s[1]) * step) = *(const T *)(source + i * s[2]);
+      *(T *)(self + i * s[0] + *(const int64_t *)(index + i * s[1]) * step) =
+          *(const T *)(source + i * s[2]);
     }
   }
 };

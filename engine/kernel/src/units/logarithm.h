@@ -9,7 +9,8 @@ namespace {
 template <class T>
 LT_INLINE Complex<T> clog1p(Complex<T> z) {
   const double x = z.re, y = z.im;
-  if (__builtin_fabs(x) > 0.5 || __builtin_fabs(y) > 0.5) return clog(Complex<T>(T(1) + z.re, z.im));
+  if (__builtin_fabs(x) > 0.5 || __builtin_fabs(y) > 0.5)
+    return clog(Complex<T>(T(1) + z.re, z.im));
   return {T(0.5 * __builtin_log1p(x * (2 + x) + y * y)), T(__builtin_atan2(y, 1 + x))};
 }
 

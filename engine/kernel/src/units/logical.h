@@ -6,8 +6,10 @@ namespace {
 
 template <class T>
 LT_INLINE bool truth(T a) {
-  if constexpr (kind_of<T> == kComplex) return a.re != 0 || a.im != 0;
-  else return a != 0;
+  if constexpr (kind_of<T> == kComplex)
+    return a.re != 0 || a.im != 0;
+  else
+    return a != 0;
 }
 
 LT_BINARY_TO(LogicalAnd, Bool, bool(truth(a) & truth(b)))

@@ -30,11 +30,14 @@ void mask_positions(mask_args *a) {
   int64_t *to = (int64_t *)a->to;
   int64_t i = 0;
 #ifdef __AVX512F__
-  __m512i at = _mm512_add_epi64(_mm512_set1_epi64(a->base), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
+  __m512i at =
+      _mm512_add_epi64(_mm512_set1_epi64(a->base), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
   const __m512i eight = _mm512_set1_epi64(8);
   for (; i + 8 <= a->n; i += 8) {
-    __mmask8 m = (__mmask8)_mm_test_epi8_mask(_mm_loadl_epi64((const __m128i *)(mask + i)), _mm_set1_epi8(-1));
-    _mm512_mask_storeu_epi64(to, (__mmask8)((1u << __builtin_popcount(m)) - 1), _mm512_maskz_compress_epi64(m, at));
+    __mmask8 m = (__mmask8)_mm_test_epi8_mask(_mm_loadl_epi64((const __m128i *)(mask + i)),
+                                              _mm_set1_epi8(-1));
+    _mm512_mask_storeu_epi64(to, (__mmask8)((1u << __builtin_popcount(m)) - 1),
+                             _mm512_maskz_compress_epi64(m, at));
     to += __builtin_popcount(m);
     at = _mm512_add_epi64(at, eight);
   }
@@ -54,7 +57,8 @@ void mask_take(mask_args *a) {
 #ifdef __AVX512F__
   if constexpr (sizeof(T) == 4) {
     for (; i + 16 <= a->n; i += 16) {
-      __mmask16 m = _mm_test_epi8_mask(_mm_loadu_si128((const __m128i *)(mask + i)), _mm_set1_epi8(-1));
+      __mmask16 m =
+          _mm_test_epi8_mask(_mm_loadu_si128((const __m128i *)(mask + i)), _mm_set1_epi8(-1));
       __m512i v = _mm512_maskz_compress_epi32(m, _mm512_loadu_si512(from + i));
       _mm512_mask_storeu_epi32(to, (__mmask16)((1u << __builtin_popcount(m)) - 1), v);
       to += __builtin_popcount(m);
@@ -102,10 +106,7 @@ void index_range(range_of_args *a) {
 // clang-format on
 
 LT_UNIT(masks){
-    LT_SINGLE("mask_count", lt::mask_count),
-    LT_SINGLE("mask_positions", lt::mask_positions),
-    {"mask_take", "", LT_SIZES(mask_take)},
-    {"mask_give", "", LT_SIZES(mask_give)},
-    LT_SINGLE("index_range", lt::index_range),
-    LT_END,
+    LT_SINGLE("mask_count", lt::mask_count),   LT_SINGLE("mask_positions", lt::mask_positions),
+    {"mask_take", "", LT_SIZES(mask_take)},    {"mask_give", "", LT_SIZES(mask_give)},
+    LT_SINGLE("index_range", lt::index_range), LT_END,
 };

@@ -36,13 +36,22 @@ LT_INLINE Complex<T> complex_power(Complex<T> x, Complex<T> y) {
 // A constant exponent that needs no general power; false where it does.
 template <class T, class F, class S>
 LT_INLINE bool simple_power(T exponent, F apply, S root) {
-  if (exponent == T(2)) apply([](auto a) { return a * a; });
-  else if (exponent == T(3)) apply([](auto a) { return a * a * a; });
-  else if (exponent == T(1)) apply([](auto a) { return a; });
-  else if (exponent == T(-1)) apply([](auto a) { return decltype(a)(RealOf<T>(1)) / a; });
-  else if (exponent == T(-2)) apply([](auto a) { return decltype(a)(RealOf<T>(1)) / (a * a); });
-  else if (exponent == T(0.5)) apply(root);
-  else return false;
+  if (exponent == T(2))
+    apply([](auto a) { return a * a; });
+  else if (exponent == T(3))
+    apply([](auto a) { return a * a * a; });
+  else if (exponent == T(1))
+    apply([](auto a) { return a; });
+  else if (exponent == T(-1))
+    apply([](auto a) { return decltype(a)(RealOf<T>(1)) / a; });
+  else if (exponent == T(-2))
+    apply([](auto a) { return decltype(a)(RealOf<T>(1)) / (a * a); });
+  else if (exponent == T(0.5))
+    apply(root);
+  else if (exponent == T(-0.5))
+    apply([root](auto a) { return decltype(a)(RealOf<T>(1)) / root(a); });
+  else
+    return false;
   return true;
 }
 
@@ -53,11 +62,13 @@ struct Pow {
       binary_row<T, T, T>(data, s, n, [](T a, T b) -> T { return integer_power(a, b); });
     } else if constexpr (kind_of<T> == kComplex) {
       auto apply = [&](auto f) { unary_row<T, T>(data, s, n, f); };
-      if (s[2] == 0 && simple_power(*(const T *)data[2], apply, [](T a) { return csqrt(a); })) return;
+      if (s[2] == 0 && simple_power(*(const T *)data[2], apply, [](T a) { return csqrt(a); }))
+        return;
       binary_row<T, T, T>(data, s, n, [](T a, T b) -> T { return complex_power(a, b); });
     } else {
       auto apply = [&](auto f) { vector_unary<T>(data, s, n, f); };
-      if (s[2] == 0 && simple_power(*(const T *)data[2], apply, [](Vec<T> a) { return sqrt(a); })) return;
+      if (s[2] == 0 && simple_power(*(const T *)data[2], apply, [](Vec<T> a) { return sqrt(a); }))
+        return;
       vector_binary<T>(data, s, n, [](Vec<T> a, Vec<T> b) { return vpow(a, b); });
     }
   }

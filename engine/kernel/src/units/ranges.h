@@ -19,7 +19,8 @@ struct Range {
     if constexpr (kind_of<T> == kInteger) {
       for (int64_t i = a->begin; i < a->end; i++) out[i] = (T)(a->istart + i * a->istep);
     } else {
-      for (int64_t i = a->begin; i < a->end; i++) out[i] = convert<T>(a->start[0] + (double)i * a->step[0]);
+      for (int64_t i = a->begin; i < a->end; i++)
+        out[i] = convert<T>(a->start[0] + (double)i * a->step[0]);
     }
   }
 };
@@ -29,11 +30,13 @@ struct Linspace {
   static void row(const range_args *a) {
     T *out = (T *)a->out;
     auto part = [a](int64_t i, int p) {
-      return i < a->steps / 2 || a->steps == 1 ? a->start[p] + a->step[p] * (double)i
-                                               : a->stop[p] - a->step[p] * (double)(a->steps - 1 - i);
+      return i < a->steps / 2 || a->steps == 1
+                 ? a->start[p] + a->step[p] * (double)i
+                 : a->stop[p] - a->step[p] * (double)(a->steps - 1 - i);
     };
     if constexpr (kind_of<T> == kComplex) {
-      for (int64_t i = a->begin; i < a->end; i++) out[i] = convert<T>(Complex128(part(i, 0), part(i, 1)));
+      for (int64_t i = a->begin; i < a->end; i++)
+        out[i] = convert<T>(Complex128(part(i, 0), part(i, 1)));
     } else {
       for (int64_t i = a->begin; i < a->end; i++) out[i] = convert<T>(part(i, 0));
     }
@@ -43,13 +46,15 @@ struct Linspace {
 }  // namespace
 }  // namespace lt
 
-#define LT_HALVES(OP) LT_ROW(OP, lt::Float16), LT_ROW(OP, lt::BFloat16), LT_ROW(OP, float), LT_ROW(OP, double)
+#define LT_HALVES(OP) \
+  LT_ROW(OP, lt::Float16), LT_ROW(OP, lt::BFloat16), LT_ROW(OP, float), LT_ROW(OP, double)
 
 LT_UNIT(ranges){
     {"range", "", {LT_NONE, LT_INTEGERS(Range), LT_HALVES(Range), LT_NO_COMPLEX}},
     {"linspace",
      "",
      {LT_NONE, LT_INTEGERS(Linspace), LT_HALVES(Linspace), LT_ROW(Linspace, lt::Complex64),
-      LT_ROW(Linspace, lt::Complex128), LT_ROW(Linspace, lt::Complex32), LT_ROW(Linspace, lt::BComplex32)}},
+      LT_ROW(Linspace, lt::Complex128), LT_ROW(Linspace, lt::Complex32),
+      LT_ROW(Linspace, lt::BComplex32)}},
     LT_END,
 };

@@ -1,4 +1,5 @@
-// Largest and smallest values, and where they are. NaN counts as larger and as smaller than everything.
+// Largest and smallest values, and where they are. NaN counts as larger and as smaller than
+// everything.
 #include "../reduce.h"
 
 #include <type_traits>
@@ -8,7 +9,8 @@ namespace {
 
 template <class T>
 struct Limits {
-  static constexpr T lowest = T(-1) < T(0) ? T((uint64_t)1 << (8 * sizeof(T) - 1)) : T(0), highest = T(~lowest);
+  static constexpr T lowest = T(-1) < T(0) ? T((uint64_t)1 << (8 * sizeof(T) - 1)) : T(0),
+                     highest = T(~lowest);
 };
 template <>
 struct Limits<float> {
@@ -21,13 +23,17 @@ struct Limits<double> {
 
 struct Greater {
   template <class T>
-  static bool beats(T a, T b) { return a > b; }
+  static bool beats(T a, T b) {
+    return a > b;
+  }
   template <class T>
   static constexpr T worst = Limits<T>::lowest;
 };
 struct Less {
   template <class T>
-  static bool beats(T a, T b) { return a < b; }
+  static bool beats(T a, T b) {
+    return a < b;
+  }
   template <class T>
   static constexpr T worst = Limits<T>::highest;
 };
@@ -48,8 +54,10 @@ struct ValueType<Bool> {
 };
 template <class T>
 LT_INLINE typename ValueType<T>::type value_of(T x) {
-  if constexpr (kind_of<T> == kBool) return x.v != 0;
-  else return x;
+  if constexpr (kind_of<T> == kBool)
+    return x.v != 0;
+  else
+    return x;
 }
 
 template <class Order, class T>
@@ -105,7 +113,8 @@ struct Arg {
     for (; i < n; i++) take(t, value_of(x[i]), base + i);
   }
 
-  static void outer(const char *x, int64_t rows, int64_t stride, int64_t m, int64_t base, Total *t, const lt_reduction *) {
+  static void outer(const char *x, int64_t rows, int64_t stride, int64_t m, int64_t base, Total *t,
+                    const lt_reduction *) {
     using I = std::conditional_t<sizeof(V) == 8, int64_t, int32_t>;
     constexpr int64_t kWidth = 512;
     while (rows > 0) {
@@ -161,19 +170,33 @@ struct LogicFold {
   static Bool finish(Total t, const lt_reduction *) { return Bool(t != 0); }
 };
 
-template <class T> using Max = Fold<ExtremeFold<Greater, T>>;
-template <class T> using Min = Fold<ExtremeFold<Less, T>>;
-template <class T> using ArgMax = Arg<Greater, T>;
-template <class T> using ArgMin = Arg<Less, T>;
-template <class T> using Any = Fold<LogicFold<true>>;
-template <class T> using All = Fold<LogicFold<false>>;
+template <class T>
+using Max = Fold<ExtremeFold<Greater, T>>;
+template <class T>
+using Min = Fold<ExtremeFold<Less, T>>;
+template <class T>
+using ArgMax = Arg<Greater, T>;
+template <class T>
+using ArgMin = Arg<Less, T>;
+template <class T>
+using Any = Fold<LogicFold<true>>;
+template <class T>
+using All = Fold<LogicFold<false>>;
 
 }  // namespace
 }  // namespace lt
 
-#define LT_REDUCED_ORDERED(OP)                                                                                        \
-  {LT_REDUCER(OP, lt::Bool), LT_REDUCER(OP, uint8_t), LT_REDUCER(OP, int8_t), LT_REDUCER(OP, int16_t),                \
-   LT_REDUCER(OP, int32_t), LT_REDUCER(OP, int64_t), LT_NONE, LT_NONE, LT_REDUCER(OP, float), LT_REDUCER(OP, double)}
+#define LT_REDUCED_ORDERED(OP) \
+  {LT_REDUCER(OP, lt::Bool),   \
+   LT_REDUCER(OP, uint8_t),    \
+   LT_REDUCER(OP, int8_t),     \
+   LT_REDUCER(OP, int16_t),    \
+   LT_REDUCER(OP, int32_t),    \
+   LT_REDUCER(OP, int64_t),    \
+   LT_NONE,                    \
+   LT_NONE,                    \
+   LT_REDUCER(OP, float),      \
+   LT_REDUCER(OP, double)}
 
 LT_UNIT(reduce_minmax){
     {"amax", "", LT_REDUCED_ORDERED(Max)},

@@ -5,13 +5,21 @@ namespace lt {
 namespace {
 
 template <class T>
-LT_INLINE T magnitude(T x) { return x < 0 ? -x : x; }
-LT_INLINE float magnitude(Complex64 x) { return (float)sqrt((double)x.re * x.re + (double)x.im * x.im); }
+LT_INLINE T magnitude(T x) {
+  return x < 0 ? -x : x;
+}
+LT_INLINE float magnitude(Complex64 x) {
+  return (float)sqrt((double)x.re * x.re + (double)x.im * x.im);
+}
 LT_INLINE double magnitude(Complex128 x) { return hypot(x.re, x.im); }
 template <class T>
-LT_INLINE T squared(T x) { return x * x; }
+LT_INLINE T squared(T x) {
+  return x * x;
+}
 template <class R>
-LT_INLINE R squared(Complex<R> x) { return x.re * x.re + x.im * x.im; }
+LT_INLINE R squared(Complex<R> x) {
+  return x.re * x.re + x.im * x.im;
+}
 
 template <class T>
 struct NormZeroOf : Adding<T, NormZeroOf<T>> {
@@ -28,8 +36,12 @@ struct NormTwoOf : Adding<T, NormTwoOf<T>> {
 };
 template <class T>
 struct NormPOf : Adding<T, NormPOf<T>> {
-  static RealOf<T> map(T x, const lt_reduction *r) { return RealOf<T>(pow((double)magnitude(x), r->params[0])); }
-  static RealOf<T> finish(double t, const lt_reduction *r) { return RealOf<T>(pow(t, 1 / r->params[0])); }
+  static RealOf<T> map(T x, const lt_reduction *r) {
+    return RealOf<T>(pow((double)magnitude(x), r->params[0]));
+  }
+  static RealOf<T> finish(double t, const lt_reduction *r) {
+    return RealOf<T>(pow(t, 1 / r->params[0]));
+  }
 };
 
 // The largest or smallest magnitude; NaN wins.
@@ -49,12 +61,18 @@ struct NormExtreme {
   static Lane finish(Total t, const lt_reduction *) { return t; }
 };
 
-template <class T> using NormZero = Fold<NormZeroOf<T>>;
-template <class T> using NormOne = Fold<NormOneOf<T>>;
-template <class T> using NormTwo = Fold<NormTwoOf<T>>;
-template <class T> using NormP = Fold<NormPOf<T>>;
-template <class T> using NormMax = Fold<NormExtreme<true, T>>;
-template <class T> using NormMin = Fold<NormExtreme<false, T>>;
+template <class T>
+using NormZero = Fold<NormZeroOf<T>>;
+template <class T>
+using NormOne = Fold<NormOneOf<T>>;
+template <class T>
+using NormTwo = Fold<NormTwoOf<T>>;
+template <class T>
+using NormP = Fold<NormPOf<T>>;
+template <class T>
+using NormMax = Fold<NormExtreme<true, T>>;
+template <class T>
+using NormMin = Fold<NormExtreme<false, T>>;
 
 }  // namespace
 }  // namespace lt

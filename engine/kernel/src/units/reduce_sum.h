@@ -28,7 +28,9 @@ struct ProdOf : Adding<T, ProdOf<T>> {
   using Total = typename SumTypes<T>::Total;
   static Total identity() { return 1; }
   template <class U>
-  static U fold(U a, U b) { return a * b; }
+  static U fold(U a, U b) {
+    return a * b;
+  }
   static Lane value(T x) { return Lane(x); }
 };
 
@@ -84,7 +86,8 @@ struct ComplexSum {
       t->im += p[i + 1];
     }
   }
-  static void outer(const char *x, int64_t rows, int64_t stride, int64_t m, int64_t, Total *totals, const lt_reduction *) {
+  static void outer(const char *x, int64_t rows, int64_t stride, int64_t m, int64_t, Total *totals,
+                    const lt_reduction *) {
     double *__restrict t = (double *)totals;
     for (; rows > 0; rows--, x += stride) {
       const R *__restrict row = (const R *)x;
@@ -92,7 +95,9 @@ struct ComplexSum {
     }
   }
   static void merge(Total *into, Total from) { *into = *into + from; }
-  static void finish(Total t, const lt_reduction *, void *const *out, int64_t i) { ((C *)out[0])[i] = C((R)t.re, (R)t.im); }
+  static void finish(Total t, const lt_reduction *, void *const *out, int64_t i) {
+    ((C *)out[0])[i] = C((R)t.re, (R)t.im);
+  }
 };
 template <class C>
 struct ComplexMean : ComplexSum<C> {
@@ -114,13 +119,20 @@ struct ComplexProdFold {
   static C finish(Total t, const lt_reduction *) { return {(RealOf<C>)t.re, (RealOf<C>)t.im}; }
 };
 
-template <class T> using Sum = Fold<SumOf<T>>;
-template <class T> using NanSum = Fold<NanSumOf<T>>;
-template <class T> using NanMean = Fold<NanMeanFold<T>>;
-template <class T> using Mean = Fold<MeanOf<T>>;
-template <class T> using Count = Fold<CountOf<T>>;
-template <class T> using Prod = Fold<ProdOf<T>>;
-template <class T> using ComplexProd = Fold<ComplexProdFold<T>>;
+template <class T>
+using Sum = Fold<SumOf<T>>;
+template <class T>
+using NanSum = Fold<NanSumOf<T>>;
+template <class T>
+using NanMean = Fold<NanMeanFold<T>>;
+template <class T>
+using Mean = Fold<MeanOf<T>>;
+template <class T>
+using Count = Fold<CountOf<T>>;
+template <class T>
+using Prod = Fold<ProdOf<T>>;
+template <class T>
+using ComplexProd = Fold<ComplexProdFold<T>>;
 
 }  // namespace
 }  // namespace lt
@@ -128,9 +140,18 @@ template <class T> using ComplexProd = Fold<ComplexProdFold<T>>;
 #define LT_TO_INT64 LT_NONE, LT_NONE, LT_NONE, LT_NONE
 
 LT_UNIT(reduce_sum){
-    {"sum", "", {LT_NONE, LT_REDUCER(Sum, uint8_t), LT_REDUCER(Sum, int8_t), LT_REDUCER(Sum, int16_t), LT_REDUCER(Sum, int32_t), LT_REDUCER(Sum, int64_t), LT_REDUCED_FLOATS(Sum), LT_REDUCED_COMPLEX(ComplexSum)}},
-    {"prod", "", {LT_NONE, LT_TO_INT64, LT_REDUCER(Prod, int64_t), LT_REDUCED_FLOATS(Prod), LT_REDUCED_COMPLEX(ComplexProd)}},
-    {"mean", "", {LT_NONE, LT_NO_INTEGERS, LT_REDUCED_FLOATS(Mean), LT_REDUCED_COMPLEX(ComplexMean)}},
+    {"sum",
+     "",
+     {LT_NONE, LT_REDUCER(Sum, uint8_t), LT_REDUCER(Sum, int8_t), LT_REDUCER(Sum, int16_t),
+      LT_REDUCER(Sum, int32_t), LT_REDUCER(Sum, int64_t), LT_REDUCED_FLOATS(Sum),
+      LT_REDUCED_COMPLEX(ComplexSum)}},
+    {"prod",
+     "",
+     {LT_NONE, LT_TO_INT64, LT_REDUCER(Prod, int64_t), LT_REDUCED_FLOATS(Prod),
+      LT_REDUCED_COMPLEX(ComplexProd)}},
+    {"mean",
+     "",
+     {LT_NONE, LT_NO_INTEGERS, LT_REDUCED_FLOATS(Mean), LT_REDUCED_COMPLEX(ComplexMean)}},
     {"nansum", "", {LT_NONE, LT_NO_INTEGERS, LT_REDUCED_FLOATS(NanSum)}},
     {"nanmean", "", {LT_NONE, LT_NO_INTEGERS, LT_REDUCED_FLOATS(NanMean)}},
     {"count_nonzero", "", {LT_REDUCER(Count, lt::Bool)}},

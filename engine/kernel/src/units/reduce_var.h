@@ -1,5 +1,5 @@
-// Variances: count, mean and squared deviations, joined by the update of Chan, Golub and LeVeque, "Updating formulae and a
-// pairwise algorithm for computing sample variances" (1979).
+// Variances: count, mean and squared deviations, joined by the update of Chan, Golub and LeVeque,
+// "Updating formulae and a pairwise algorithm for computing sample variances" (1979).
 #include "../reduce.h"
 
 namespace lt {
@@ -60,8 +60,10 @@ struct Var {
     join(t, (double)n, mean, squares);
   }
 
-  static void outer(const char *x, int64_t rows, int64_t stride, int64_t m, int64_t, Total *t, const lt_reduction *) {
-    constexpr int64_t kWidth = 128, kRows = 64;  // a part stays in the fastest cache between its two passes
+  static void outer(const char *x, int64_t rows, int64_t stride, int64_t m, int64_t, Total *t,
+                    const lt_reduction *) {
+    constexpr int64_t kWidth = 128,
+                      kRows = 64;  // a part stays in the fastest cache between its two passes
     for (; rows > 0; rows -= kRows, x += kRows * stride) {
       const int64_t part = rows < kRows ? rows : kRows;
       for (int64_t j = 0; j < m; j += kWidth) {
@@ -115,7 +117,8 @@ struct ComplexVar {
   static void inner(const C *x, int64_t n, int64_t, Total *t, const lt_reduction *) {
     for (int64_t i = 0; i < n; i++) merge(t, {1, (double)x[i].re, (double)x[i].im, 0});
   }
-  static void outer(const char *x, int64_t rows, int64_t stride, int64_t m, int64_t, Total *t, const lt_reduction *) {
+  static void outer(const char *x, int64_t rows, int64_t stride, int64_t m, int64_t, Total *t,
+                    const lt_reduction *) {
     for (int64_t i = 0; i < rows; i++)
       for (int64_t j = 0; j < m; j++) {
         const C v = ((const C *)(x + i * stride))[j];
@@ -134,6 +137,9 @@ struct ComplexVar {
 }  // namespace lt
 
 LT_UNIT(reduce_var){
-    {"var", "", {LT_NONE, LT_NO_INTEGERS, LT_NONE, LT_NONE, LT_REDUCER(Var, float), LT_REDUCER(Var, double), LT_REDUCER(ComplexVar, lt::Complex64), LT_REDUCER(ComplexVar, lt::Complex128)}},
+    {"var",
+     "",
+     {LT_NONE, LT_NO_INTEGERS, LT_NONE, LT_NONE, LT_REDUCER(Var, float), LT_REDUCER(Var, double),
+      LT_REDUCER(ComplexVar, lt::Complex64), LT_REDUCER(ComplexVar, lt::Complex128)}},
     LT_END,
 };

@@ -23,7 +23,8 @@ LT_ROUNDING(Round, round_even(a))
 LT_ROUNDING(Trunc, trunc(a))
 LT_ROUNDING(Frac, a - trunc(a))
 
-// round(a * scale) / scale, or round(a / scale) * scale where params say that the number of decimals is negative.
+// round(a * scale) / scale, or round(a / scale) * scale where params say that the number of
+// decimals is negative.
 struct RoundDecimals {
   template <class T>
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {

@@ -21,13 +21,17 @@ struct Accumulator<Complex64> {
 
 template <class A, class T>
 LT_INLINE A grown(T x) {
-  if constexpr (kind_of<T> == kComplex) return A(x.re, x.im);
-  else return A(x);
+  if constexpr (kind_of<T> == kComplex)
+    return A(x.re, x.im);
+  else
+    return A(x);
 }
 template <class T, class A>
 LT_INLINE T shrunk(A a) {
-  if constexpr (kind_of<T> == kComplex) return T((RealOf<T>)a.re, (RealOf<T>)a.im);
-  else return T(a);
+  if constexpr (kind_of<T> == kComplex)
+    return T((RealOf<T>)a.re, (RealOf<T>)a.im);
+  else
+    return T(a);
 }
 
 constexpr int64_t kStrip = 256;  // inner positions that run side by side
@@ -66,20 +70,30 @@ void accumulate(const lt_scan *s) {
 
 struct AddStep {
   template <class A>
-  static A start() { return A(0); }
+  static A start() {
+    return A(0);
+  }
   template <class A>
-  static A next(A a, A x) { return A(a + x); }
+  static A next(A a, A x) {
+    return A(a + x);
+  }
 };
 struct MulStep {
   template <class A>
-  static A start() { return A(1); }
+  static A start() {
+    return A(1);
+  }
   template <class A>
-  static A next(A a, A x) { return A(a * x); }
+  static A next(A a, A x) {
+    return A(a * x);
+  }
 };
 // log(e^a + e^x).
 struct LogAddExpStep {
   template <class A>
-  static A start() { return A(-INFINITY); }
+  static A start() {
+    return A(-INFINITY);
+  }
   template <class A>
   static A next(A a, A x) {
     const A lo = x < a ? x : a, hi = x < a ? a : x;
@@ -88,9 +102,12 @@ struct LogAddExpStep {
   }
 };
 
-// The same for complex numbers: the larger real part is taken out; equal infinities stay as they are.
+// The same for complex numbers: the larger real part is taken out; equal infinities stay as they
+// are.
 template <>
-inline Complex128 LogAddExpStep::start<Complex128>() { return {-INFINITY, 0}; }
+inline Complex128 LogAddExpStep::start<Complex128>() {
+  return {-INFINITY, 0};
+}
 template <>
 inline Complex128 LogAddExpStep::next<Complex128>(Complex128 a, Complex128 x) {
   const Complex128 hi = x.re > a.re ? x : a, lo = x.re > a.re ? a : x;
@@ -102,15 +119,21 @@ inline Complex128 LogAddExpStep::next<Complex128>(Complex128 a, Complex128 x) {
 
 struct Cumsum {
   template <class T>
-  static void row(const lt_scan *s) { accumulate<AddStep, T>(s); }
+  static void row(const lt_scan *s) {
+    accumulate<AddStep, T>(s);
+  }
 };
 struct Cumprod {
   template <class T>
-  static void row(const lt_scan *s) { accumulate<MulStep, T>(s); }
+  static void row(const lt_scan *s) {
+    accumulate<MulStep, T>(s);
+  }
 };
 struct LogCumsumExp {
   template <class T>
-  static void row(const lt_scan *s) { accumulate<LogAddExpStep, T>(s); }
+  static void row(const lt_scan *s) {
+    accumulate<LogAddExpStep, T>(s);
+  }
 };
 
 // Running extremes with the index of the last element that equals them; NaN stays.

@@ -1,4 +1,5 @@
-// Combining a source with the elements that an index operand names, one after another in the order of the index.
+// Combining a source with the elements that an index operand names, one after another in the order
+// of the index.
 #include "../cast.h"
 #include "../rows.h"
 
@@ -15,11 +16,14 @@ LT_INLINE bool is_nan(T v) {
 }
 
 template <class T, class F>
-LT_INLINE void combine_row(char *const *data, const int64_t *s, int64_t n, const void *params, F f) {
+LT_INLINE void combine_row(char *const *data, const int64_t *s, int64_t n, const void *params,
+                           F f) {
   const int64_t step = *(const int64_t *)params;
   char *self = data[0];
   const char *index = data[1], *source = data[2];
-  auto combine = [f](char *at, const char *from) { *(T *)at = convert<T>(f(load_value(*(const T *)at), load_value(*(const T *)from))); };
+  auto combine = [f](char *at, const char *from) {
+    *(T *)at = convert<T>(f(load_value(*(const T *)at), load_value(*(const T *)from)));
+  };
   if (s[1] == 0) {
     self += *(const int64_t *)index * step;
     if (s[0] == (int64_t)sizeof(T) && s[2] == (int64_t)sizeof(T)) {
@@ -30,15 +34,16 @@ LT_INLINE void combine_row(char *const *data, const int64_t *s, int64_t n, const
     for (int64_t i = 0; i < n; i++) combine(self + i * s[0], source + i * s[2]);
     return;
   }
-  for (int64_t i = 0; i < n; i++) combine(self + i * s[0] + *(const int64_t *)(index + i * s[1]) * step, source + i * s[2]);
+  for (int64_t i = 0; i < n; i++)
+    combine(self + i * s[0] + *(const int64_t *)(index + i * s[1]) * step, source + i * s[2]);
 }
 
-#define LT_SCATTER(NAME, ...)                                                                   \
-  struct NAME {                                                                                 \
-    template <class T>                                                                          \
-    static void row(char *const *data, const int64_t *s, int64_t n, const void *params) {       \
-      combine_row<T>(data, s, n, params, [](auto a, auto b) { return __VA_ARGS__; });           \
-    }                                                                                           \
+#define LT_SCATTER(NAME, ...)                                                             \
+  struct NAME {                                                                           \
+    template <class T>                                                                    \
+    static void row(char *const *data, const int64_t *s, int64_t n, const void *params) { \
+      combine_row<T>(data, s, n, params, [](auto a, auto b) { return __VA_ARGS__; });     \
+    }                                                                                     \
   };
 
 // Bool is held as 0 or 1: its sum is "or", which the conversion back makes of 2.

@@ -6,10 +6,14 @@ namespace {
 
 template <class T>
 LT_INLINE RealOf<T> magnitude(T a) {
-  if constexpr (kind_of<T> == kComplex) return hypotenuse(a.re, a.im);
-  else if constexpr (__is_same(T, float)) return __builtin_fabsf(a);
-  else if constexpr (__is_same(T, double)) return __builtin_fabs(a);
-  else return a < 0 ? T(-a) : a;
+  if constexpr (kind_of<T> == kComplex)
+    return hypotenuse(a.re, a.im);
+  else if constexpr (__is_same(T, float))
+    return __builtin_fabsf(a);
+  else if constexpr (__is_same(T, double))
+    return __builtin_fabs(a);
+  else
+    return a < 0 ? T(-a) : a;
 }
 
 template <class T>
@@ -40,8 +44,10 @@ LT_BINARY(Copysign, T(__builtin_copysign(a, b)))
 template <class T>
 LT_INLINE RealOf<T> angle_of(T a) {
   if constexpr (kind_of<T> == kComplex)
-    return sizeof(a.re) == 4 ? RealOf<T>(__builtin_atan2f(a.im, a.re)) : RealOf<T>(__builtin_atan2(a.im, a.re));
-  else return a != a ? a : a < 0 ? T(3.14159265358979323846) : T(0);
+    return sizeof(a.re) == 4 ? RealOf<T>(__builtin_atan2f(a.im, a.re))
+                             : RealOf<T>(__builtin_atan2(a.im, a.re));
+  else
+    return a != a ? a : a < 0 ? T(3.14159265358979323846) : T(0);
 }
 LT_UNARY_TO(Angle, RealOf<T>, angle_of(a))
 

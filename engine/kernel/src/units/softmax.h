@@ -1,4 +1,5 @@
-// Softmax, its logarithm, and logarithms of sums of exponentials, all relative to the largest element.
+// Softmax, its logarithm, and logarithms of sums of exponentials, all relative to the largest
+// element.
 #include "../../scan.h"
 
 #include "../chunks.h"
@@ -11,7 +12,9 @@ namespace {
 enum SoftKind { kSoftmax, kLogSoftmax, kLogSumExp };
 
 template <class T>
-LT_INLINE T exp_of(T x) { return vexp(Vec<T>(x))[0]; }
+LT_INLINE T exp_of(T x) {
+  return vexp(Vec<T>(x))[0];
+}
 
 // The largest of n adjacent elements; NaN wins.
 template <class T>
@@ -25,7 +28,8 @@ T largest(const T *x, int64_t n) {
   return nan ? T(NAN) : best;
 }
 
-// Writes e^(x - shift) where out is given and returns the sum, kept in short vector sums that are added in float64.
+// Writes e^(x - shift) where out is given and returns the sum, kept in short vector sums that are
+// added in float64.
 template <class T>
 double exponentials(const T *x, int64_t n, T shift, T *out) {
   constexpr int N = Vec<T>::N;
@@ -57,7 +61,8 @@ void soft_rows(const lt_scan *s) {
   for (int64_t o = 0; o < s->outer; o++, in += s->n) {
     const T top = largest(in, s->n);
     if constexpr (kKind == kLogSumExp) {
-      out[o] = isinf(top) || s->n == 0 ? top : T(top + log(exponentials<T>(in, s->n, top, nullptr)));
+      out[o] =
+          isinf(top) || s->n == 0 ? top : T(top + log(exponentials<T>(in, s->n, top, nullptr)));
     } else if constexpr (kKind == kSoftmax) {
       const T scale = T(1 / exponentials<T>(in, s->n, top, out));
       for (int64_t i = 0; i < s->n; i++) out[i] *= scale;
@@ -98,7 +103,8 @@ void soft_columns(const lt_scan *s) {
       for (int64_t k = 0; k < w; k++) row[k] = kKind == kSoftmax ? T(1 / sum[k]) : T(log(sum[k]));
       for (int64_t i = 0; i < s->n; i++)
         for (int64_t k = 0; k < w; k++)
-          out[i * step + k] = kKind == kSoftmax ? out[i * step + k] * row[k] : in[i * step + k] - top[k] - row[k];
+          out[i * step + k] =
+              kKind == kSoftmax ? out[i * step + k] * row[k] : in[i * step + k] - top[k] - row[k];
     }
   }
 }
@@ -107,8 +113,10 @@ template <SoftKind kKind>
 struct Soft {
   template <class T>
   static void row(const lt_scan *s) {
-    if (kKind == kLogSumExp || s->inner == 1) soft_rows<kKind, T>(s);
-    else soft_columns<kKind, T>(s);
+    if (kKind == kLogSumExp || s->inner == 1)
+      soft_rows<kKind, T>(s);
+    else
+      soft_columns<kKind, T>(s);
   }
 };
 using Softmax = Soft<kSoftmax>;

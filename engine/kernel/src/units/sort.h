@@ -1,11 +1,11 @@
 // Sorting, selection and search.
-#include "../sort.h"
+#include "../select.h"
 
 namespace lt {
 namespace {
 
-// Rows of n elements into sorted values and their indices; params[0] is 1 for descending order, params[1] is the number
-// of elements to write of each row.
+// Rows of n elements into sorted values and their indices; params[0] is 1 for descending order,
+// params[1] is the number of elements to write of each row.
 struct Sort {
   template <class T>
   static void row(const lt_scan *s) {
@@ -23,10 +23,50 @@ struct Sort {
   }
 };
 
-enum MedianKind { kMedian, kNanMedian, kKth };
+// The params[1] smallest elements of each row and their indices, the largest where kLargest is set
+// in params[0]; in order where kOrdered is.
+struct TopK {
+  enum { kLargest = 1, kOrdered = 2 };
+  template <class T>
+  static void row(const lt_scan *s) {
+    const int64_t n = s->n, keep = s->params[1];
+    for (int64_t o = 0; o < s->outer; o++) {
+      const T *in = (const T *)s->in + o * n;
+      auto *e = (EntryOf<T> *)s->scratch;
+      entries(e, in, n, s->params[0] & kLargest);
+      if (keep * 64 <= n) {  // few enough to keep them in a heap
+        partial_sort(e, keep, n);
+      } else {
+        introselect(e, keep - 1, n);
+        if (s->params[0] & kOrdered) introsort(e, keep - 1);
+      }
+      for (int64_t i = 0; i < keep; i++) {
+        ((T *)s->out[0])[o * keep + i] = in[e[i].index];
+        ((int64_t *)s->out[1])[o * keep + i] = e[i].index;
+      }
+    }
+  }
+};
 
-// One element of each row by rank: the lower median, where NaN wins; the lower median of what is not NaN; the params[0]-th
-// smallest.
+// The params[0]-th smallest element of each row.
+struct KthValue {
+  template <class T>
+  static void row(const lt_scan *s) {
+    for (int64_t o = 0; o < s->outer; o++) {
+      const T *in = (const T *)s->in + o * s->n;
+      auto *e = (EntryOf<T> *)s->scratch;
+      entries(e, in, s->n, false);
+      quickselect(e, s->params[0], s->n);
+      const int64_t at = e[s->params[0]].index;
+      ((T *)s->out[0])[o] = in[at];
+      ((int64_t *)s->out[1])[o] = at;
+    }
+  }
+};
+
+enum MedianKind { kMedian, kNanMedian };
+
+// The lower median of each row, where NaN wins, or that of what is not NaN.
 template <MedianKind kKind>
 struct Select {
   template <class T>
@@ -35,11 +75,11 @@ struct Select {
       const T *in = (const T *)s->in + o * s->n;
       const auto *e = sorted_entries(in, s->n, false, (void *)s->scratch);
       int64_t n = s->n;
-      if constexpr (kKind != kKth && kind_of<T> == kFloating) {
+      if constexpr (kind_of<T> == kFloating) {
         const auto nan = (decltype(e->key))~(decltype(e->key))0;
         while (n > 0 && e[n - 1].key == nan) n--;
       }
-      int64_t at = kKind == kKth ? s->params[0] : (n - 1) / 2;
+      int64_t at = (n - 1) / 2;
       if (n < s->n && (kKind == kMedian || n == 0)) at = n;  // the first NaN
       ((T *)s->out[0])[o] = in[e[at].index];
       ((int64_t *)s->out[1])[o] = e[at].index;
@@ -47,13 +87,16 @@ struct Select {
   }
 };
 
-// The most frequent element of each row, the smallest of several, and the index of its last occurrence.
+// The most frequent element of each row, the smallest of several, and the index of one
+// occurrence.
 struct Mode {
   template <class T>
   static void row(const lt_scan *s) {
     for (int64_t o = 0; o < s->outer; o++) {
       const T *in = (const T *)s->in + o * s->n;
-      const auto *e = sorted_entries(in, s->n, false, (void *)s->scratch);
+      auto *e = (EntryOf<T> *)s->scratch;
+      entries(e, in, s->n, false);
+      introsort(e, s->n);
       int64_t best = 0, length = 0;
       for (int64_t i = 0; i < s->n;) {
         int64_t j = i + 1;
@@ -70,8 +113,9 @@ struct Mode {
   }
 };
 
-// in holds rows of n sorted values, out[0] `width` values for each (or for all, where inner is 0); out[1] gets the first
-// position at which each could be inserted, the last where params[0] is 1. scratch, where given, holds the order of the rows.
+// in holds rows of n sorted values, out[0] `width` values for each (or for all, where inner is 0);
+// out[1] gets the first position at which each could be inserted, the last where params[0] is 1.
+// scratch, where given, holds the order of the rows.
 struct SearchSorted {
   template <class T>
   static void row(const lt_scan *s) {
@@ -87,8 +131,10 @@ struct SearchSorted {
         while (lo < hi) {
           const int64_t mid = lo + (hi - lo) / 2;
           const auto at = sort_key(in[order ? order[mid] : mid]);
-          if (right ? at <= key : at < key) lo = mid + 1;
-          else hi = mid;
+          if (right ? at <= key : at < key)
+            lo = mid + 1;
+          else
+            hi = mid;
         }
         out[i] = lo;
       }
@@ -98,20 +144,20 @@ struct SearchSorted {
 
 using Median = Select<kMedian>;
 using NanMedian = Select<kNanMedian>;
-using KthValue = Select<kKth>;
 
 }  // namespace
 }  // namespace lt
 
 // 16-bit floats are sorted by their bits, without conversion.
-#define LT_SORTED(OP)                                                                                            \
-  {LT_ROW(OP, lt::Bool), LT_INTEGERS(OP), LT_ROW(OP, lt::Float16), LT_ROW(OP, lt::BFloat16), LT_ROW(OP, float), \
-   LT_ROW(OP, double)}
+#define LT_SORTED(OP)                                                    \
+  {LT_ROW(OP, lt::Bool),     LT_INTEGERS(OP),   LT_ROW(OP, lt::Float16), \
+   LT_ROW(OP, lt::BFloat16), LT_ROW(OP, float), LT_ROW(OP, double)}
 
 LT_UNIT(sort){
     {"sort", "", LT_SORTED(Sort)},
     {"median", "", LT_SORTED(Median)},
     {"nanmedian", "", LT_SORTED(NanMedian)},
+    {"topk", "", LT_SORTED(TopK)},
     {"kthvalue", "", LT_SORTED(KthValue)},
     {"mode", "", LT_SORTED(Mode)},
     {"searchsorted", "", LT_SORTED(SearchSorted)},

@@ -7,18 +7,20 @@ namespace {
 struct Where {
   template <class T>
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *) {
-    ternary_chunks<T, Bool, T, T>(data, strides, n, [](Bool c, T a, T b) -> T { return c ? a : b; });
+    ternary_chunks<T, Bool, T, T>(data, strides, n,
+                                  [](Bool c, T a, T b) -> T { return c ? a : b; });
   }
 };
 
 // a + value b c and a + value b / c
-#define LT_TERNARY_VALUE(NAME, ...)                                                                     \
-  struct NAME {                                                                                         \
-    template <class T>                                                                                  \
-    static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {         \
-      const T value = *(const T *)params;                                                               \
-      ternary_chunks<T, T, T, T>(data, strides, n, [value](T a, T b, T c) -> T { return __VA_ARGS__; }); \
-    }                                                                                                   \
+#define LT_TERNARY_VALUE(NAME, ...)                                                             \
+  struct NAME {                                                                                 \
+    template <class T>                                                                          \
+    static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) { \
+      const T value = *(const T *)params;                                                       \
+      ternary_chunks<T, T, T, T>(data, strides, n,                                              \
+                                 [value](T a, T b, T c) -> T { return __VA_ARGS__; });          \
+    }                                                                                           \
   };
 LT_TERNARY_VALUE(Addcmul, T(a + value * b * c))
 LT_TERNARY_VALUE(Addcdiv, T(a + value * b / c))
@@ -29,8 +31,10 @@ struct Lerp {
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *) {
     ternary_chunks<T, T, T, T>(data, strides, n, [](T a, T b, T w) -> T {
       bool near;
-      if constexpr (kind_of<T> == kComplex) near = w.re * w.re + w.im * w.im < RealOf<T>(0.25);
-      else near = (w < T(0.5)) & (w > T(-0.5));
+      if constexpr (kind_of<T> == kComplex)
+        near = w.re * w.re + w.im * w.im < RealOf<T>(0.25);
+      else
+        near = (w < T(0.5)) & (w > T(-0.5));
       return near ? T(a + w * (b - a)) : T(b - (b - a) * (T(1) - w));
     });
   }

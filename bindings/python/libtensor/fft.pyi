@@ -1,0 +1,1 @@
+from .gen_fft import *  # noqa: F403

@@ -1,0 +1,1 @@
+from .gen_linalg import *  # noqa: F403

@@ -1,0 +1,1 @@
+from ..gen_nn_functional import *  # noqa: F403

@@ -1,0 +1,1 @@
+from .gen_special import *  # noqa: F403

@@ -1,0 +1,268 @@
+package ops
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// counting makes a tensor of 0, 1, 2, ... that the test releases.
+func counting(t *testing.T, d dtype.DType, sizes ...int64) *tensor.Tensor {
+	t.Helper()
+	flat, err := Arange(nil, dtype.IntScalar(shape.Product(sizes)), d, tensor.NoLayout, device.None)
+	require.NoError(t, err)
+	require.NoError(t, flat.SetGeometry("test", sizes, shape.ContiguousStrides(sizes), 0))
+	t.Cleanup(flat.Release)
+	return flat
+}
+
+func vectorOf(t *testing.T, values ...int64) *tensor.Tensor {
+	t.Helper()
+	v, err := fromInts("test", values, []int64{int64(len(values))})
+	require.NoError(t, err)
+	t.Cleanup(v.Release)
+	return v
+}
+
+// valuesOf lists a tensor's elements in row-major order, as float64.
+func valuesOf(t *testing.T, x *tensor.Tensor) []float64 {
+	t.Helper()
+	flat, err := cloned("test", x, dtype.Float64, x.Device(), shape.Contiguous)
+	require.NoError(t, err)
+	defer flat.Release()
+	out := make([]float64, flat.Numel())
+	if err := flat.SetGeometry("test", []int64{flat.Numel()}, []int64{1}, 0); err != nil {
+		t.Fatal(err)
+	}
+	for i := range out {
+		out[i] = flat.At([]int64{int64(i)}).F
+	}
+	return out
+}
+
+func sliceItem(start, stop, step Int) IndexItem {
+	return IndexItem{Kind: IndexSlice, Start: int64(start), Stop: int64(stop), Step: int64(step)}
+}
+
+func at1(i int64) IndexItem { return IndexItem{Kind: IndexInt, Start: i} }
+
+func with(t *tensor.Tensor) IndexItem { return IndexItem{Kind: IndexTensor, Tensor: t} }
+
+func TestIndexReads(t *testing.T) {
+	x := counting(t, dtype.Float32, 2, 3, 4)
+	all := sliceItem(NoInt, NoInt, NoInt)
+	cases := []struct {
+		name   string
+		index  []IndexItem
+		sizes  []int64
+		values []float64
+		shares bool
+	}{
+		{"int", []IndexItem{at1(-1), at1(0)}, []int64{4}, []float64{12, 13, 14, 15}, true},
+		{"slice with a step", []IndexItem{at1(0), at1(0), sliceItem(1, NoInt, 2)}, []int64{2}, []float64{1, 3}, true},
+		{"ellipsis and new axis", []IndexItem{{Kind: IndexEllipsis}, at1(3), {Kind: IndexNewAxis}}, []int64{2, 3, 1}, []float64{3, 7, 11, 15, 19, 23}, true},
+		{"tensor", []IndexItem{at1(0), with(vectorOf(t, 2, -3))}, []int64{2, 4}, []float64{8, 9, 10, 11, 0, 1, 2, 3}, false},
+		{"tensors together stay in place", []IndexItem{sliceItem(0, 1, 1), with(vectorOf(t, 0, 1)), with(vectorOf(t, 1, 2))}, []int64{1, 2}, []float64{1, 6}, false},
+		{"tensors apart come first", []IndexItem{with(vectorOf(t, 1)), all, with(vectorOf(t, 0, 3))}, []int64{2, 3}, []float64{12, 16, 20, 15, 19, 23}, false},
+		{"false selects nothing", []IndexItem{{Kind: IndexBool}}, []int64{0, 2, 3, 4}, []float64{}, false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := IndexGet(x, c.index)
+			require.NoError(t, err)
+			defer got.Release()
+			assert.Equal(t, c.sizes, append([]int64{}, got.Sizes()...))
+			assert.Equal(t, c.values, valuesOf(t, got))
+			assert.Equal(t, c.shares, got.Storage() == x.Storage())
+		})
+	}
+}
+
+func TestIndexRefusals(t *testing.T) {
+	x := counting(t, dtype.Float32, 3, 4)
+	for _, c := range []struct {
+		index   []IndexItem
+		message string
+	}{
+		{[]IndexItem{at1(5)}, "index 5 is out of bounds for dimension 0 with size 3"},
+		{[]IndexItem{with(vectorOf(t, 0, -4))}, "index -4 is out of bounds for dimension 0 with size 3"},
+		{[]IndexItem{at1(0), at1(0), at1(0)}, "too many indices for tensor of dimension 2"},
+		{[]IndexItem{sliceItem(0, 1, 0)}, "slice step must be positive"},
+		{[]IndexItem{with(vectorOf(t, 0, 1)), with(vectorOf(t, 0, 1, 2))}, "could not be broadcast together with shapes [2], [3]"},
+	} {
+		_, err := IndexGet(x, c.index)
+		assert.ErrorContains(t, err, c.message)
+	}
+	y, err := Clone(x, shape.Preserve)
+	require.NoError(t, err)
+	defer y.Release()
+	one := dtype.FloatScalar(100)
+	assert.ErrorContains(t, IndexSetScalar(y, []IndexItem{with(vectorOf(t, 0, 9))}, one), "index 9 is out of bounds")
+	assert.Equal(t, valuesOf(t, x), valuesOf(t, y), "nothing is written when one index is out of range")
+}
+
+func TestMasksReadAndWrite(t *testing.T) {
+	x := counting(t, dtype.Int16, 70, 3000) // several pieces of a mask
+	limit, err := tensor.Number(dtype.IntScalar(3))
+	require.NoError(t, err)
+	defer limit.Release()
+	rest, err := Remainder(nil, x, limit)
+	require.NoError(t, err)
+	defer rest.Release()
+	mask, err := cloned("test", rest, dtype.Bool, device.Host, shape.Contiguous)
+	require.NoError(t, err)
+	defer mask.Release()
+	picked, err := MaskedSelect(nil, x, mask)
+	require.NoError(t, err)
+	defer picked.Release()
+	where, err := Nonzero(nil, mask)
+	require.NoError(t, err)
+	defer where.Release()
+	assert.Equal(t, picked.Numel(), where.Sizes()[0])
+	assert.Equal(t, []int64{1, picked.Numel()}, append([]int64{}, where.Strides()...))
+	require.NoError(t, IndexSet(x, []IndexItem{with(mask)}, picked), "writing back what was read")
+	require.NoError(t, IndexSetScalar(x, []IndexItem{with(mask)}, dtype.IntScalar(-1)))
+	left, err := MaskedSelect(nil, x, mask)
+	require.NoError(t, err)
+	defer left.Release()
+	for _, v := range valuesOf(t, left) {
+		require.Equal(t, -1.0, v)
+	}
+}
+
+func TestScatterKeepsTheOrderOfTheIndex(t *testing.T) {
+	zero := counting(t, dtype.Float32, 3)
+	require.NoError(t, Zero(zero))
+	index, source := vectorOf(t, 1, 1, 2), counting(t, dtype.Float32, 3)
+	for _, c := range []struct {
+		reduce  string
+		include bool
+		want    []float64
+	}{
+		{"sum", true, []float64{0, 1, 2}},
+		{"prod", false, []float64{0, 0, 2}},
+		{"mean", false, []float64{0, 0.5, 2}},
+		{"amax", true, []float64{0, 1, 2}},
+		{"amin", false, []float64{0, 0, 2}},
+	} {
+		got, err := ScatterReduce(nil, zero, 0, index, source, c.reduce, c.include)
+		require.NoError(t, err, c.reduce)
+		assert.Equal(t, c.want, valuesOf(t, got), c.reduce)
+		got.Release()
+	}
+	last, err := Scatter(nil, zero, 0, index, source)
+	require.NoError(t, err)
+	defer last.Release()
+	assert.Equal(t, []float64{0, 1, 2}, valuesOf(t, last), "the last write to a place stays")
+	_, err = Scatter(nil, zero, 0, vectorOf(t, 3), source)
+	assert.ErrorContains(t, err, "index 3 is out of bounds for dimension 0 with size 3")
+}
+
+func TestViewsShareMemoryAndStayInside(t *testing.T) {
+	x := counting(t, dtype.Float32, 4, 6)
+	for name, view := range map[string]func() (*tensor.Tensor, error){
+		"transpose": func() (*tensor.Tensor, error) { return Transpose(nil, x, 0, -1) },
+		"reshape":   func() (*tensor.Tensor, error) { return Reshape(x, []int64{-1, 8}) },
+		"expand":    func() (*tensor.Tensor, error) { return Expand(x, []int64{2, -1, -1}, false) },
+		"unfold":    func() (*tensor.Tensor, error) { return Unfold(x, 1, 2, 2) },
+		"diagonal":  func() (*tensor.Tensor, error) { return Diagonal(x, 1, 0, 1) },
+	} {
+		v, err := view()
+		require.NoError(t, err, name)
+		assert.Same(t, x.Storage(), v.Storage(), name)
+		v.Release()
+	}
+	_, err := AsStrided(nil, x, []int64{5, 6}, []int64{6, 1}, NoInt)
+	assert.ErrorContains(t, err, "need a storage of 120 bytes, but it has 96")
+	_, err = AsStrided(nil, x, []int64{2}, []int64{-1}, 3)
+	assert.ErrorContains(t, err, "negative")
+}
+
+func TestCopiesTurnLayoutsOver(t *testing.T) {
+	for _, d := range []dtype.DType{dtype.Uint8, dtype.Int16, dtype.Float32, dtype.Float64} {
+		x := counting(t, d, 37, 3, 41)
+		turned, err := Permute(x, []int64{2, 1, 0})
+		require.NoError(t, err)
+		packed, err := Contiguous(turned, shape.NoFormat)
+		require.NoError(t, err)
+		for _, p := range [][]int64{{0, 0, 0}, {40, 2, 36}, {17, 1, 33}, {8, 0, 7}} {
+			assert.Equal(t, x.At([]int64{p[2], p[1], p[0]}), packed.At(p), "%v at %v", d, p)
+		}
+		packed.Release()
+		turned.Release()
+	}
+}
+
+func TestRanges(t *testing.T) {
+	for _, c := range []struct {
+		start, end, step dtype.Scalar
+		d                dtype.DType
+		want             []float64
+	}{
+		{dtype.IntScalar(1), dtype.IntScalar(6), dtype.IntScalar(2), dtype.Int64, []float64{1, 3, 5}},
+		{dtype.FloatScalar(0), dtype.IntScalar(1), dtype.FloatScalar(0.25), dtype.Float32, []float64{0, 0.25, 0.5, 0.75}},
+		{dtype.IntScalar(3), dtype.IntScalar(0), dtype.IntScalar(-1), dtype.Int64, []float64{3, 2, 1}},
+		{dtype.IntScalar(math.MaxInt64 - 1), dtype.IntScalar(math.MaxInt64), dtype.IntScalar(5), dtype.Int64, []float64{math.MaxInt64 - 1}},
+	} {
+		got, err := ArangeStartStep(nil, c.start, c.end, c.step, dtype.None, tensor.NoLayout, device.None)
+		require.NoError(t, err)
+		assert.Equal(t, c.d, got.DType())
+		assert.Equal(t, c.want, valuesOf(t, got))
+		got.Release()
+	}
+	_, err := ArangeStartStep(nil, dtype.IntScalar(0), dtype.IntScalar(5), dtype.IntScalar(-1), dtype.None, tensor.NoLayout, device.None)
+	assert.ErrorContains(t, err, "inconsistent with step sign")
+	_, err = Full(nil, []int64{2}, dtype.IntScalar(300), dtype.Int8, tensor.NoLayout, device.None)
+	assert.ErrorContains(t, err, "value 300 cannot be converted to type int8 without overflow")
+}
+
+func TestCatPromotesAndPassesOverEmptyVectors(t *testing.T) {
+	a, b, none := counting(t, dtype.Int32, 2, 2), counting(t, dtype.Float16, 2, 1), counting(t, dtype.Int64, 0)
+	got, err := Cat(nil, []*tensor.Tensor{a, none, b}, 1)
+	require.NoError(t, err)
+	defer got.Release()
+	assert.Equal(t, dtype.Float16, got.DType())
+	assert.Equal(t, []float64{0, 1, 0, 2, 3, 1}, valuesOf(t, got))
+	_, err = Cat(nil, []*tensor.Tensor{a, b}, 0)
+	assert.ErrorContains(t, err, "Expected size 2 in dimension 1 but got size 1 for tensor number 1")
+}
+
+func TestOverlappingCopyGoesThroughATemporary(t *testing.T) {
+	x := counting(t, dtype.Int64, 6)
+	head, err := Slice(x, 0, 0, 5, 1)
+	require.NoError(t, err)
+	defer head.Release()
+	tail, err := Slice(x, 0, 1, 6, 1)
+	require.NoError(t, err)
+	defer tail.Release()
+	require.NoError(t, Copy(tail, head, false))
+	assert.Equal(t, []float64{0, 0, 1, 2, 3, 4}, valuesOf(t, x))
+}
+
+func TestTemporariesAreReleased(t *testing.T) {
+	x, index := counting(t, dtype.Float32, 3, 4), vectorOf(t, 2, 0)
+	before := storage.MemoryStats()
+	for _, run := range []func() (*tensor.Tensor, error){
+		func() (*tensor.Tensor, error) { return IndexGet(x, []IndexItem{with(index), with(index)}) },
+		func() (*tensor.Tensor, error) { return IndexAdd(nil, x, 0, index, x, dtype.IntScalar(2)) }, // refused: shapes
+		func() (*tensor.Tensor, error) { return IndexSelect(nil, x, 1, index) },
+		func() (*tensor.Tensor, error) { return Take(nil, x, index) },
+		func() (*tensor.Tensor, error) { return ScatterAdd(nil, x, 0, x, x) }, // refused: index dtype
+		func() (*tensor.Tensor, error) { return Roll(x, []int64{1}, nil) },
+		func() (*tensor.Tensor, error) { return Diag(nil, index, 1) },
+		func() (*tensor.Tensor, error) { return Stack(nil, []*tensor.Tensor{x, x}, 1) },
+	} {
+		if out, err := run(); err == nil {
+			out.Release()
+		}
+	}
+	assert.Equal(t, before.InUse, storage.MemoryStats().InUse)
+}

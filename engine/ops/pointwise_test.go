@@ -1,0 +1,120 @@
+package ops
+
+import (
+	"math"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// row1 makes a one-dimensional tensor.
+func row1(t *testing.T, d dtype.DType, values ...float64) *tensor.Tensor {
+	x, err := tensor.Empty("test", []int64{int64(len(values))}, d, device.Host)
+	require.NoError(t, err)
+	t.Cleanup(x.Release)
+	for i, v := range values {
+		tensor.Put(unsafe.Add(x.Data(), int64(i)*d.Size()), d, dtype.FloatScalar(v))
+	}
+	return x
+}
+
+func values(x *tensor.Tensor) []float64 {
+	out := make([]float64, x.Numel())
+	for i := range out {
+		out[i] = x.At([]int64{int64(i)}).Float()
+	}
+	return out
+}
+
+type binary func(out, self, other *tensor.Tensor) (*tensor.Tensor, error)
+
+func TestDivisionRounding(t *testing.T) {
+	inf := math.Inf(1)
+	for name, c := range map[string]struct {
+		op         binary
+		d          dtype.DType
+		a, b, want []float64
+	}{
+		"floor_divide integers":     {FloorDivide, dtype.Int64, []float64{7, -7, 7}, []float64{2, 2, -2}, []float64{3, -4, -4}},
+		"floor_divide wraps":        {FloorDivide, dtype.Int8, []float64{-128}, []float64{-1}, []float64{-128}},
+		"remainder takes the sign":  {Remainder, dtype.Int32, []float64{7, -7, 7}, []float64{4, 4, -4}, []float64{3, 1, -1}},
+		"fmod keeps the sign":       {Fmod, dtype.Uint8, []float64{255, 7}, []float64{16, 7}, []float64{15, 0}},
+		"fmod of large quotients":   {Fmod, dtype.Float64, []float64{1e300, -5.5}, []float64{7, 2}, []float64{math.Mod(1e300, 7), -1.5}},
+		"fmod by infinity":          {Fmod, dtype.Float32, []float64{2.5}, []float64{inf}, []float64{2.5}},
+		"floor_divide by zero":      {FloorDivide, dtype.Float32, []float64{-1}, []float64{0}, []float64{-inf}},
+		"common multiples of int16": {Lcm, dtype.Int16, []float64{4, 0}, []float64{6, 5}, []float64{12, 0}},
+		"divisors of uint8":         {Gcd, dtype.Uint8, []float64{255, 0}, []float64{15, 255}, []float64{15, 255}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := c.op(nil, row1(t, c.d, c.a...), row1(t, c.d, c.b...))
+			require.NoError(t, err)
+			defer r.Release()
+			assert.Equal(t, c.d, r.DType())
+			assert.Equal(t, c.want, values(r))
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		op   binary
+		a, b dtype.DType
+		code status.Code
+		says string
+	}{
+		"integer by zero":     {FloorDivide, dtype.Int32, dtype.Int32, status.Runtime, "ZeroDivisionError"},
+		"bool difference":     {func(out, a, b *tensor.Tensor) (*tensor.Tensor, error) { return Sub(out, a, b, dtype.IntScalar(1)) }, dtype.Bool, dtype.Int64, status.NotImplemented, "logical_not"},
+		"order of complex":    {Lt, dtype.Complex64, dtype.Float32, status.NotImplemented, "complex64"},
+		"maximum of complex":  {Maximum, dtype.Complex64, dtype.Float32, status.Type, "complex"},
+		"bits of floats":      {BitwiseAnd, dtype.Int64, dtype.Float32, status.NotImplemented, "float32"},
+		"mixed heaviside":     {Heaviside, dtype.Float32, dtype.Float64, status.Runtime, "float64"},
+		"complex of integers": {ComplexParts, dtype.Int64, dtype.Int64, status.NotImplemented, "int64"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := c.op(nil, row1(t, c.a, 1, 2), row1(t, c.b, 1, 0))
+			var e *status.Error
+			require.ErrorAs(t, err, &e)
+			assert.Equal(t, c.code, e.Code)
+			assert.Contains(t, e.Msg, c.says)
+		})
+	}
+}
+
+func TestNaNOrder(t *testing.T) {
+	nan := math.NaN()
+	a, b := row1(t, dtype.Float32, nan, 1, nan), row1(t, dtype.Float32, 2, nan, nan)
+	most, err := Maximum(nil, a, b)
+	require.NoError(t, err)
+	defer most.Release()
+	for _, v := range values(most) {
+		assert.True(t, math.IsNaN(v))
+	}
+	numbers, err := Fmax(nil, a, b)
+	require.NoError(t, err)
+	defer numbers.Release()
+	assert.Equal(t, []float64{2, 1}, values(numbers)[:2])
+}
+
+func TestPartsShareMemory(t *testing.T) {
+	z := row1(t, dtype.Complex64, 1, 2)
+	im, err := Imag(z)
+	require.NoError(t, err)
+	defer im.Release()
+	assert.Equal(t, []int64{2}, im.Strides())
+	tensor.Put(im.Data(), dtype.Float32, dtype.FloatScalar(5))
+	assert.Equal(t, complex(1, 5), z.At([]int64{0}).Complex())
+}
+
+func TestNextafterSixteenBits(t *testing.T) {
+	r, err := Nextafter(nil, row1(t, dtype.BFloat16, 1, 0, -1), row1(t, dtype.BFloat16, 2, -1, 0))
+	require.NoError(t, err)
+	defer r.Release()
+	assert.Equal(t, []float64{1 + 0x1p-7, -0x1p-133, -1 + 0x1p-8}, values(r))
+}
