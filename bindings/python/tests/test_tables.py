@@ -169,7 +169,8 @@ def test_dtypes_of_results():
     rows = []
     for call, want in table("operator_dtypes").items():
         name, operands = call.removesuffix(")").split("(", 1)
-        if name not in NO_OPERATORS:
+        # Where PyTorch has no kernel, libtensor may have one.
+        if name not in NO_OPERATORS and want != {"raises": "NotImplementedError"}:
             rows.append((call, outcome(operator_call, name, operands), want))
     compare(rows)
 
