@@ -1,4 +1,5 @@
-// What the generated program build/operators/operators.c uses: tensors from bytes, and results as text.
+// What the generated program build/operators/operators.c uses: tensors from bytes, and results as
+// text.
 #ifndef LIBTENSOR_TEST_OPERATORS_H
 #define LIBTENSOR_TEST_OPERATORS_H
 
@@ -7,7 +8,8 @@
 #include "check.h"
 
 // A tensor over static bytes, with any strides.
-static tensor_t *make(void *bytes, int64_t count, tensor_dtype dtype, const int64_t *size, const int64_t *stride, int64_t dims, int64_t offset) {
+static tensor_t *make(void *bytes, int64_t count, tensor_dtype dtype, const int64_t *size,
+                      const int64_t *stride, int64_t dims, int64_t offset) {
   tensor_t *flat = NULL, *view = NULL;
   OK(tensor_from_data(bytes, &count, 1, dtype, &flat));
   OK(tensor_as_strided(flat, size, dims, stride, dims, offset, &view));
@@ -17,7 +19,8 @@ static tensor_t *make(void *bytes, int64_t count, tensor_dtype dtype, const int6
 
 static tensor_t *empty(tensor_dtype dtype) {
   tensor_t *t = NULL;
-  OK(tensor_empty((const int64_t[]){0}, 1, dtype, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &t));
+  OK(tensor_empty((const int64_t[]){0}, 1, dtype, TENSOR_LAYOUT_NONE, tensor_device_default(),
+                  TENSOR_FORMAT_NONE, &t));
   return t;
 }
 

@@ -11,12 +11,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from operators_record import FORMS, FORMATS, HERE, SCALARS, record, torch
+from operators_record import FORMATS, FORMS, HERE, record, torch
 
 KEPT = 2  # calls for each C function
 UNCOVERED = json.loads((HERE / "operators_uncovered.json").read_text())
 # Their elements are whatever the memory held.
 UNINITIALISED = ("empty", "new_empty", "resize_")
+# They take their tensors one by one in Python.
+VARIADIC = ("broadcast_tensors", "meshgrid", "cartesian_prod", "block_diag", "einsum")
 
 
 # --------------------------------------------------------------------------------------------------------------- Python
@@ -75,20 +77,24 @@ def call_python(call):
     """The results of a call as text."""
     operator, form = FORMS[call["c"]]
     values = [python_value(k, v) for k, v in zip(form["types"], call["args"], strict=True)]
-    given = {a["python"]: v for a, v in zip(operator["args"], values, strict=True) if v is not None}
+    arguments = list(zip(operator["args"], values, strict=True))
+    keywords = {a["python"]: v for a, v in arguments if a["kwonly"] and v is not None}
+    positional = [v for a, v in arguments if not a["kwonly"]]
+    while positional and positional[-1] is None:
+        positional.pop()
+    if operator["name"] in VARIADIC:
+        positional = [item for v in positional for item in (v if isinstance(v, list) else [v])]
     torch.manual_seed(0)
-    name = operator["name"] + ("_" if form["mode"] == "inplace" else "")
     if form["mode"] == "inplace" or form["method"]:
-        given.pop("input", None)
-        function = getattr(values[0], name)
+        function = getattr(positional.pop(0), operator["name"] + ("_" if form["mode"] == "inplace" else ""))
     else:
         function = torch
-        for part in name.split("."):
+        for part in operator["name"].split("."):
             function = getattr(function, part)
     if form["mode"] == "out":
         outs = tuple(torch.empty(0, dtype=getattr(torch, d)) for d in call["out"])
-        given["out"] = outs[0] if len(outs) == 1 else outs
-    got = function(**given)
+        keywords["out"] = outs[0] if len(outs) == 1 else outs
+    got = function(*positional, **keywords) if callable(function) else function
     if not operator["returns"]:
         got = values[0] if form["types"][:1] == ["Tensor"] else ()
     return got
@@ -146,7 +152,9 @@ def answered(calls):
                 failure = f"{type(error).__name__}: {error}"
                 continue
             if form["mode"] == "function":
-                outputs[key] = [str(t.dtype).split(".")[-1] for t in (got if isinstance(got, (tuple, list)) else [got]) if isinstance(t, torch.Tensor)]
+                outputs[key] = [
+                    str(t.dtype).split(".")[-1] for t in (got if isinstance(got, (tuple, list)) else [got]) if isinstance(t, torch.Tensor)
+                ]
             if kept < KEPT:
                 chosen.append(call)
                 kept += 1
@@ -315,7 +323,7 @@ def main(folder):
     (folder / "operators.json").write_text("[\n" + ",\n".join(json.dumps(call) for call in nodes) + "\n]\n")
     answers, status = c_answers(calls, folder)
     expected = [call["answer"] for call in calls]
-    problems += [f"C and Python differ:\n  C      {c[:300]}\n  Python {p[:300]}" for c, p in zip(answers, expected) if c != p]
+    problems += [f"C and Python differ:\n  C      {c[:300]}\n  Python {p[:300]}" for c, p in zip(answers, expected, strict=False) if c != p]
     if status or len(answers) != len(expected):
         problems.append(f"the C program ended after {len(answers)} of {len(expected)} calls with status {status}")
     print("\n".join(problems))
@@ -328,7 +336,14 @@ def shape(call):
     """What Node's player needs to know beside the values."""
     operator, form = FORMS[call["c"]]
     names = [a["node"] for a in operator["args"]]
-    return {"mode": form["mode"], "method": form["method"], "types": form["types"], "names": names, "values": has_values(call)}
+    return {
+        "mode": form["mode"],
+        "method": form["method"],
+        "types": form["types"],
+        "names": names,
+        "returns": operator["returns"],
+        "values": has_values(call),
+    }
 
 
 if __name__ == "__main__":

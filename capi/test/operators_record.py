@@ -177,15 +177,27 @@ def record():
         for operator in OPERATORS:
             with contextlib.suppress(Exception):  # only what runs is of use; the examples have a test of their own
                 run_example(operator["example"])
+        for line in (HERE / "operators_extra.txt").read_text().splitlines():
+            if not line.startswith("#"):
+                eval(line, {"torch": torch})
     finally:
         for module, name, function in replaced:
             setattr(module, name, function)
-    for operator in OPERATORS:
-        for form in operator["forms"]:
-            same = (calls.get(f["c"], []) for f in operator["forms"] if f["types"] == form["types"] and f["mode"] == "function")
-            for found in same:
-                calls.setdefault(form["c"], []).extend(c for c in found if form["mode"] != "function" and c not in calls[form["c"]])
-    return calls
+    return {c: list(candidates(c, calls)) for c in FORMS}
+
+
+def candidates(c, calls):
+    """The calls of a C function: its own, those of the function form and of other names, and those with a tensor instead of a number."""
+    operator, form = FORMS[c]
+    alike = [o for o in OPERATORS if o["go"] == operator["go"]]
+    forms = [f for o in alike for f in o["forms"] if f["types"] == form["types"] and (f["mode"] == "function" or f["c"] == c)]
+    for other in sorted(forms, key=lambda f: f["c"] != c):
+        yield from calls.get(other["c"], [])
+    for other in operator["forms"]:
+        changed = [i for i, (a, b) in enumerate(zip(other["types"], form["types"], strict=True)) if (a, b) == ("Tensor", "Scalar")]
+        if other["mode"] == "function" and len(changed) == 1:
+            for call in calls.get(other["c"], []):
+                yield [*call[: changed[0]], {"kind": "int", "value": 2}, *call[changed[0] + 1 :]]
 
 
 def run_example(text):

@@ -10,6 +10,7 @@ import (
 // testOperator is what the test that calls every operator from every language needs to know of one.
 type testOperator struct {
 	Name    string     `json:"name"`
+	Go      string     `json:"go"` // other names of an operator share its function
 	Node    string     `json:"node"`
 	Forms   []testForm `json:"forms"`
 	Args    []testArg  `json:"args"`
@@ -30,19 +31,20 @@ type testArg struct {
 	Name   string `json:"name"`
 	Python string `json:"python"`
 	Node   string `json:"node"`
+	KwOnly bool   `json:"kwonly"`
 }
 
 // generateCases writes the list of all operators and their C functions as JSON, for tests.
 func generateCases(out *output, ops []*schema.Operator) error {
 	list := make([]testOperator, 0, len(ops))
 	for _, o := range ops {
-		t := testOperator{Name: o.Name, Node: nodeName(o.Name), Example: o.Example, Forms: []testForm{}, Args: []testArg{}, Returns: []string{}}
+		t := testOperator{Name: o.Name, Go: o.GoName(), Node: nodeName(o.Name), Example: o.Example, Forms: []testForm{}, Args: []testArg{}, Returns: []string{}}
 		for _, a := range o.Args {
 			python := a.Name
 			if python == "self" {
 				python = "input"
 			}
-			t.Args = append(t.Args, testArg{a.Name, python, nodeArgName(a.Name)})
+			t.Args = append(t.Args, testArg{a.Name, python, nodeArgName(a.Name), a.KwOnly})
 		}
 		for _, r := range o.Returns {
 			t.Returns = append(t.Returns, r.Type.String())
