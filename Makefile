@@ -89,8 +89,9 @@ test-go: tools $(OPENBLAS) ## Go's suites, in every CPU tier that the machine ha
 	LIBTENSOR_CPU=baseline go test -count=1 ./engine/ops/... ./engine/kernel/...
 	LIBTENSOR_CPU=avx2 go test -count=1 ./engine/ops/... ./engine/kernel/...
 
-test-c: tools $(LIB) ## C programs, plain and under AddressSanitizer
+test-c: setup ## C programs, plain and under AddressSanitizer, and every operator beside Python
 	capi/test/run
+	$(PYTHON) capi/test/operators.py build/operators
 
 test-install: tools $(LIB) ## Consumers of an installed prefix: cc, pkg-config, CMake
 	capi/test/install
@@ -98,7 +99,8 @@ test-install: tools $(LIB) ## Consumers of an installed prefix: cc, pkg-config, 
 test-python: setup ## The Python package's suite, with the reference cases
 	cd bindings/python && ../../$(PYTHON) -m pytest -q tests
 
-test-node: setup $(ADDON) ## The Node addon's suite
+test-node: setup $(ADDON) ## The Node addon's suite, with every operator beside Python
+	$(PYTHON) capi/test/operators.py build/operators
 	cd bindings/node && npm test --silent
 
 bench: setup ## Timings beside NumPy, and PyTorch where it is installed (never part of a test)

@@ -747,15 +747,15 @@ var calls = [...]func(frame) error{
 		return err
 	}, // random_
 	func(f frame) error {
-		err := ops.FillRandomFrom(f.tensor(0), f.int(1), f.intOptional(2), f.generatorOptional(3))
-		f.refresh(0)
-		return err
-	}, // random_.from
-	func(f frame) error {
 		err := ops.FillRandomTo(f.tensor(0), f.int(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
 	}, // random_.to
+	func(f frame) error {
+		err := ops.FillRandomFrom(f.tensor(0), f.int(1), f.intOptional(2), f.generatorOptional(3))
+		f.refresh(0)
+		return err
+	}, // random_.from
 	func(f frame) error {
 		err := ops.FillBernoulli(f.tensor(0), f.float(1), f.generatorOptional(2))
 		f.refresh(0)

@@ -477,24 +477,24 @@ TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *gene
   return status;
 }
 
+TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
+  lt_value a[3];
+  lt_frame frame = {.op = 264, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "random_.to", "self");
+  a[1].i = to;
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "random_.to", "generator");
+  tensor_status status = lt_invoke(&frame, "random_.to");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 264, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 265, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.from", "self");
   a[1].i = from_;
   a[2].i = to;
   LT_OPTIONAL(a[3], generator, LT_GENERATOR, "random_.from", "generator");
   tensor_status status = lt_invoke(&frame, "random_.from");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 265, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "random_.to", "self");
-  a[1].i = to;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "random_.to", "generator");
-  tensor_status status = lt_invoke(&frame, "random_.to");
   return status;
 }
 

@@ -408,11 +408,11 @@ TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std,
 // Fills `self` with random integers over the dtype's range, or for floats over the integers that they hold exactly.
 TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator);
 
-// Fills `self` with random integers from [from_, to).
-TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator);
-
 // Fills `self` with random integers from [0, to).
 TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator);
+
+// Fills `self` with random integers from [from_, to).
+TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator);
 
 // Fills `self` with 1 with probability `p`, otherwise 0.
 TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator);

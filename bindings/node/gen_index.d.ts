@@ -1361,14 +1361,14 @@ export class Tensor extends Handle {
    */
   random_(options?: { generator?: Generator | null }): this;
   /**
+   * Fills `self` with random integers from [0, to).
+   */
+  random_(to: Int, options?: { generator?: Generator | null }): this;
+  /**
    * Fills `self` with random integers from [from_, to).
    */
   random_(from: Int, options?: { to?: Int | null; generator?: Generator | null }): this;
   random_(from: Int, to: Int | null, options?: { generator?: Generator | null }): this;
-  /**
-   * Fills `self` with random integers from [0, to).
-   */
-  random_(to: Int, options?: { generator?: Generator | null }): this;
   /**
    * Fills `self` with 1 with probability `p`, otherwise 0.
    */

@@ -3583,6 +3583,12 @@ static const lt_argument arguments_random_[] = {
     {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
     {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
 };
+static tensor_status call_random__to(const lt_value *a, lt_value *r) { (void)r; return tensor_random__to(a[0].tensor, a[1].i, a[2].generator); }
+static const lt_argument arguments_random__to[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"to", LT_INT, 0, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+};
 static tensor_status call_random__from(const lt_value *a, lt_value *r) { (void)r; return tensor_random__from(a[0].tensor, a[1].i, a[2].i, a[3].generator); }
 static const lt_argument arguments_random__from[] = {
     {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
@@ -3590,16 +3596,10 @@ static const lt_argument arguments_random__from[] = {
     {"to", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
     {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
 };
-static tensor_status call_random__to(const lt_value *a, lt_value *r) { (void)r; return tensor_random__to(a[0].tensor, a[1].i, a[2].generator); }
-static const lt_argument arguments_random__to[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"to", LT_INT, 0, {0}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-};
 static const lt_operator overloads_random_[] = {
     {"random_", arguments_random_, NULL, 2, 1, 0, -1, {{call_random_, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"random_", arguments_random__from, NULL, 4, 3, 0, -1, {{call_random__from, NULL}, {NULL, NULL}, {NULL, NULL}}},
     {"random_", arguments_random__to, NULL, 3, 2, 0, -1, {{call_random__to, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"random_", arguments_random__from, NULL, 4, 3, 0, -1, {{call_random__from, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_bernoulli_(const lt_value *a, lt_value *r) { (void)r; return tensor_bernoulli_(a[0].tensor, a[1].f, a[2].generator); }

@@ -627,8 +627,8 @@ c_poisson = _bind("tensor_poisson", P, P, P)
 c_uniform_ = _bind("tensor_uniform_", P, D, D, P)
 c_normal_ = _bind("tensor_normal_", P, D, D, P)
 c_random_ = _bind("tensor_random_", P, P)
-c_random__from = _bind("tensor_random__from", P, Q, Q, P)
 c_random__to = _bind("tensor_random__to", P, Q, P)
+c_random__from = _bind("tensor_random__from", P, Q, Q, P)
 c_bernoulli_ = _bind("tensor_bernoulli_", P, D, P)
 c_bernoulli__tensor = _bind("tensor_bernoulli__tensor", P, P, P)
 c_exponential_ = _bind("tensor_exponential_", P, D, P)
@@ -9429,6 +9429,20 @@ def _random__default(input, *, generator=None):
     return input
 
 
+def _random__to(input, to, *, generator=None):
+    """Fills `input` with random integers from [0, to)."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "random_", "input")
+    if to.__class__ is not _Int or not _LOW <= to <= _HIGH:
+        to = _integer(to, "random_", "to")
+    if generator is not None and generator.__class__ is not _Generator:
+        generator = _generator(generator, "random_", "generator")
+    status = c_random__to(input._h, to, None if generator is None else generator._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
 def _random__from(input, from_, to=None, *, generator=None):
     """Fills `input` with random integers from [from_, to)."""
     if input.__class__ is not _Tensor:
@@ -9445,46 +9459,32 @@ def _random__from(input, from_, to=None, *, generator=None):
     return input
 
 
-def _random__to(input, to, *, generator=None):
-    """Fills `input` with random integers from [0, to)."""
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "random_", "input")
-    if to.__class__ is not _Int or not _LOW <= to <= _HIGH:
-        to = _integer(to, "random_", "to")
-    if generator is not None and generator.__class__ is not _Generator:
-        generator = _generator(generator, "random_", "generator")
-    status = c_random__to(input._h, to, None if generator is None else generator._h)
-    if status:
-        raise _failure(status)
-    return input
-
-
 def random_(input, *args, **kwargs):
     """random_(Tensor input, *, Generator generator=None)
     Fills `input` with random integers over the dtype's range, or for floats over the integers that they hold exactly.
 
-    random_(Tensor input, int from_, int to=None, *, Generator generator=None)
-    Fills `input` with random integers from [from_, to).
-
     random_(Tensor input, int to, *, Generator generator=None)
     Fills `input` with random integers from [0, to).
+
+    random_(Tensor input, int from_, int to=None, *, Generator generator=None)
+    Fills `input` with random integers from [from_, to).
     """
     n = len(args)
     if not kwargs:
         if n == 0:
             return _random__default(input, *args)
-        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or (args[1] is None or (args[1].__class__ is _Int or _is_int(args[1])))):
-            return _random__from(input, *args)
         if n == 1 and (args[0].__class__ is _Int or _is_int(args[0])):
             return _random__to(input, *args)
-        raise _no_overload("random_", ('(Tensor input, *, Generator generator=None)', '(Tensor input, int from_, int to=None, *, Generator generator=None)', '(Tensor input, int to, *, Generator generator=None)'), args, kwargs)
+        if 1 <= n <= 2 and (args[0].__class__ is _Int or _is_int(args[0])) and (n <= 1 or (args[1] is None or (args[1].__class__ is _Int or _is_int(args[1])))):
+            return _random__from(input, *args)
+        raise _no_overload("random_", ('(Tensor input, *, Generator generator=None)', '(Tensor input, int to, *, Generator generator=None)', '(Tensor input, int from_, int to=None, *, Generator generator=None)'), args, kwargs)
     if n <= 0 and (not kwargs or kwargs.keys() <= {"generator"}):
         return _random__default(input, *args, **kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"from_", "to", "generator"}) and _is_int(_arg(args, 0, kwargs, "from_", _absent)) and _or_none(_is_int, _arg(args, 1, kwargs, "to", None)):
-        return _random__from(input, *args, **kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"to", "generator"}) and _is_int(_arg(args, 0, kwargs, "to", _absent)):
         return _random__to(input, *args, **kwargs)
-    raise _no_overload("random_", ('(Tensor input, *, Generator generator=None)', '(Tensor input, int from_, int to=None, *, Generator generator=None)', '(Tensor input, int to, *, Generator generator=None)'), args, kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"from_", "to", "generator"}) and _is_int(_arg(args, 0, kwargs, "from_", _absent)) and _or_none(_is_int, _arg(args, 1, kwargs, "to", None)):
+        return _random__from(input, *args, **kwargs)
+    raise _no_overload("random_", ('(Tensor input, *, Generator generator=None)', '(Tensor input, int to, *, Generator generator=None)', '(Tensor input, int from_, int to=None, *, Generator generator=None)'), args, kwargs)
 
 
 def _bernoulli__default(input, p=0.5, *, generator=None):

@@ -228,3 +228,7 @@ def test_gradients_are_refused_clearly():
     with pytest.raises(NotImplementedError, match="requires_grad"):
         torch.zeros(2, requires_grad=True)
     assert torch.zeros(2, requires_grad=False).shape == (2,)
+
+
+def test_random_takes_an_upper_bound_alone():
+    assert set(torch.zeros(100).random_(3).tolist()) == {0.0, 1.0, 2.0}

@@ -91,6 +91,9 @@ func run() error {
 		return err
 	}
 	generateDocs(out, ops)
+	if err := generateCases(out, ops); err != nil {
+		return err
+	}
 	changed, err := out.flush()
 	fmt.Printf("generate: %d of %d files changed\n", changed, len(out.files))
 	return err
