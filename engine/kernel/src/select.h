@@ -1,6 +1,7 @@
-// Selection by rank: partial orders whose choice among equal elements is fixed, so that indices are the same everywhere.
-// Quickselect after C. A. R. Hoare, Algorithm 65, and W. H. Press et al., Numerical Recipes 8.5; introsort and introselect
-// after D. R. Musser, Introspective Sorting and Selection Algorithms (1997), with heapsort after Floyd and Williams.
+// Selection by rank: partial orders whose choice among equal elements is fixed, so that indices are
+// the same everywhere. Quickselect after C. A. R. Hoare, Algorithm 65, and W. H. Press et al.,
+// Numerical Recipes 8.5; introsort and introselect after D. R. Musser, Introspective Sorting and
+// Selection Algorithms (1997), with heapsort after Floyd and Williams.
 #ifndef LIBTENSOR_KERNEL_SRC_SELECT_H
 #define LIBTENSOR_KERNEL_SRC_SELECT_H
 
@@ -16,7 +17,8 @@ LT_INLINE void exchange(E &a, E &b) {
   b = x;
 }
 
-// Puts x into the heap of n elements (largest first) whose position `hole` is free: the hole sinks to a leaf and x rises.
+// Puts x into the heap of n elements (largest first) whose position `hole` is free: the hole sinks
+// to a leaf and x rises.
 template <class E>
 void heap_put(E *e, int64_t hole, int64_t n, E x) {
   const int64_t top = hole;
@@ -24,7 +26,8 @@ void heap_put(E *e, int64_t hole, int64_t n, E x) {
     if (child + 1 < n && !(e[child + 1].key < e[child].key)) child++;
     e[hole] = e[child];
   }
-  for (int64_t parent; hole > top && e[parent = (hole - 1) / 2].key < x.key; hole = parent) e[hole] = e[parent];
+  for (int64_t parent; hole > top && e[parent = (hole - 1) / 2].key < x.key; hole = parent)
+    e[hole] = e[parent];
   e[hole] = x;
 }
 
@@ -51,7 +54,8 @@ void partial_sort(E *e, int64_t k, int64_t n) {
   }
 }
 
-// Splits n > 3 elements at the median of the second, middle and last, and gives where the larger part begins.
+// Splits n > 3 elements at the median of the second, middle and last, and gives where the larger
+// part begins.
 template <class E>
 int64_t split(E *e, int64_t n) {
   const int64_t a = 1, b = n / 2, c = n - 1;
