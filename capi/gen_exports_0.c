@@ -2680,10 +2680,20 @@ TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tens
   return status;
 }
 
+TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fill_value, bool wrap) {
+  lt_value a[3];
+  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fill_diagonal_", "self");
+  LT_SCALAR(fill_value, LT_MUST, "fill_diagonal_", "fill_value"); a[1].scalar = fill_value;
+  a[2].i = wrap;
+  tensor_status status = lt_invoke(&frame, "fill_diagonal_");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "zeros", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
@@ -2697,7 +2707,7 @@ TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
@@ -2710,7 +2720,7 @@ TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len,
 TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "ones", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
@@ -2724,7 +2734,7 @@ TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
@@ -2737,7 +2747,7 @@ TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, 
 TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "full", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
@@ -2752,7 +2762,7 @@ TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
@@ -2766,7 +2776,7 @@ TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, 
 TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "empty", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
@@ -2781,7 +2791,7 @@ TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
@@ -2795,7 +2805,7 @@ TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len,
 TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "empty_strided", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty_strided", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SPAN(stride, stride_len, "empty_strided", "stride"); a[1].list.data = stride, a[1].list.length = stride_len;
   LT_ENUM(dtype, -1, 13, "empty_strided", "dtype"); a[2].i = dtype;
@@ -2811,7 +2821,7 @@ TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_
 TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size_len, const int64_t *physical_layout, int64_t physical_layout_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "empty_permuted", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty_permuted", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SPAN(physical_layout, physical_layout_len, "empty_permuted", "physical_layout"); a[1].list.data = physical_layout, a[1].list.length = physical_layout_len;
   LT_ENUM(dtype, -1, 13, "empty_permuted", "dtype"); a[2].i = dtype;
@@ -2827,7 +2837,7 @@ TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size
 TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "scalar_tensor", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(s, LT_MUST, "scalar_tensor", "s"); a[0].scalar = s;
   LT_ENUM(dtype, -1, 13, "scalar_tensor", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "scalar_tensor", "layout"); a[2].i = layout;
@@ -2842,7 +2852,7 @@ TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtyp
 TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange.start", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
@@ -2857,7 +2867,7 @@ TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar 
 
 TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 82, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 83, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
@@ -2871,7 +2881,7 @@ TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_sca
 TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange.start_step", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
@@ -2887,7 +2897,7 @@ TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_sc
 
 TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 83, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 84, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
@@ -2902,7 +2912,7 @@ TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tenso
 TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
@@ -2916,7 +2926,7 @@ TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, te
 
 TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 84, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 85, .mode = LT_OUT, .args = a};
   LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
@@ -2929,7 +2939,7 @@ TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype
 TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "range", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
@@ -2945,7 +2955,7 @@ TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, te
 
 TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 85, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 86, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
@@ -2960,7 +2970,7 @@ TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end
 TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -2976,7 +2986,7 @@ TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end,
 
 TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 86, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 87, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -2991,7 +3001,7 @@ TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar 
 TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.tensor_tensor", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -3007,7 +3017,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, co
 
 TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 87, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 88, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -3022,7 +3032,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start
 TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.tensor_scalar", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3038,7 +3048,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, te
 
 TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 88, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3053,7 +3063,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start
 TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.scalar_tensor", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -3069,7 +3079,7 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, cons
 
 TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 89, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -3084,7 +3094,7 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, 
 TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3101,7 +3111,7 @@ TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end,
 
 TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 90, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3117,7 +3127,7 @@ TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar 
 TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.tensor_tensor", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -3134,7 +3144,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, co
 
 TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 91, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -3150,7 +3160,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start
 TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.tensor_scalar", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3167,7 +3177,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, te
 
 TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 92, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 93, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3183,7 +3193,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start
 TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.scalar_tensor", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -3200,7 +3210,7 @@ TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, cons
 
 TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 93, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 94, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -3216,7 +3226,7 @@ TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, 
 TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "eye", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
@@ -3230,7 +3240,7 @@ TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout
 
 TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 94, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 95, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
@@ -3243,7 +3253,7 @@ TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_la
 TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "eye.m", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   a[1].i = m;
   LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
@@ -3258,7 +3268,7 @@ TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, 
 
 TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 95, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 96, .mode = LT_OUT, .args = a};
   a[0].i = n;
   a[1].i = m;
   LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
@@ -3272,7 +3282,7 @@ TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dty
 TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "tril_indices", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
   a[0].i = row;
   a[1].i = col;
   a[2].i = offset;
@@ -3289,7 +3299,7 @@ TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t o
 TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "triu_indices", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
   a[0].i = row;
   a[1].i = col;
   a[2].i = offset;
@@ -3306,7 +3316,7 @@ TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t o
 TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "empty_like", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "empty_like", "self");
   LT_ENUM(dtype, -1, 13, "empty_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty_like", "layout"); a[2].i = layout;
@@ -3322,7 +3332,7 @@ TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dt
 TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "zeros_like", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "zeros_like", "self");
   LT_ENUM(dtype, -1, 13, "zeros_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros_like", "layout"); a[2].i = layout;
@@ -3338,7 +3348,7 @@ TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dt
 TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "ones_like", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ones_like", "self");
   LT_ENUM(dtype, -1, 13, "ones_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones_like", "layout"); a[2].i = layout;
@@ -3354,7 +3364,7 @@ TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dty
 TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "full_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "full_like", "self");
   LT_SCALAR(fill_value, LT_MUST, "full_like", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full_like", "dtype"); a[2].i = dtype;
@@ -3371,7 +3381,7 @@ TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fi
 TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_empty", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty", "self");
   LT_SPAN(size, size_len, "new_empty", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_empty", "dtype"); a[2].i = dtype;
@@ -3387,7 +3397,7 @@ TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *s
 TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_empty_strided", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty_strided", "self");
   LT_SPAN(size, size_len, "new_empty_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_SPAN(stride, stride_len, "new_empty_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
@@ -3404,7 +3414,7 @@ TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const in
 TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_full", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_full", "self");
   LT_SPAN(size, size_len, "new_full", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "new_full", "fill_value"); a[2].scalar = fill_value;
@@ -3421,7 +3431,7 @@ TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *si
 TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_zeros", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_zeros", "self");
   LT_SPAN(size, size_len, "new_zeros", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_zeros", "dtype"); a[2].i = dtype;
@@ -3437,7 +3447,7 @@ TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *s
 TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_ones", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_ones", "self");
   LT_SPAN(size, size_len, "new_ones", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_ones", "dtype"); a[2].i = dtype;
@@ -3450,10 +3460,107 @@ TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *si
   return status;
 }
 
+TENSOR_API tensor_status tensor_bartlett_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "bartlett_window", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
+  a[0].i = window_length;
+  a[1].i = periodic;
+  LT_ENUM(dtype, -1, 13, "bartlett_window", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "bartlett_window", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "bartlett_window", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "bartlett_window");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_hann_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "hann_window", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
+  a[0].i = window_length;
+  a[1].i = periodic;
+  LT_ENUM(dtype, -1, 13, "hann_window", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "hann_window", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "hann_window", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "hann_window");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_hamming_window(int64_t window_length, bool periodic, double alpha, double beta, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "hamming_window", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
+  a[0].i = window_length;
+  a[1].i = periodic;
+  a[2].f = alpha;
+  a[3].f = beta;
+  LT_ENUM(dtype, -1, 13, "hamming_window", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "hamming_window", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 2, "hamming_window", "device"); a[6].device = device;
+  tensor_status status = lt_invoke(&frame, "hamming_window");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_blackman_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "blackman_window", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
+  a[0].i = window_length;
+  a[1].i = periodic;
+  LT_ENUM(dtype, -1, 13, "blackman_window", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "blackman_window", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 2, "blackman_window", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "blackman_window");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_kaiser_window(int64_t window_length, bool periodic, double beta, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "kaiser_window", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
+  a[0].i = window_length;
+  a[1].i = periodic;
+  a[2].f = beta;
+  LT_ENUM(dtype, -1, 13, "kaiser_window", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "kaiser_window", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "kaiser_window", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "kaiser_window");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_vander(const tensor_t *x, int64_t N, bool increasing, tensor_t **out) {
+  LT_RESULT(out, "vander", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "vander", "x");
+  a[1].i = N;
+  a[2].i = increasing;
+  tensor_status status = lt_invoke(&frame, "vander");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_sqrt(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sqrt", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   tensor_status status = lt_invoke(&frame, "sqrt");
   if (status == TENSOR_OK) {
@@ -3464,7 +3571,7 @@ TENSOR_API tensor_status tensor_sqrt(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sqrt_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 107, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 114, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   tensor_status status = lt_invoke(&frame, "sqrt");
   return status;
@@ -3472,7 +3579,7 @@ TENSOR_API tensor_status tensor_sqrt_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 107, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 114, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   LT_OUTPUT(frame.out[0], out, "sqrt", "out");
   tensor_status status = lt_invoke(&frame, "sqrt");
@@ -3482,7 +3589,7 @@ TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "rsqrt", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   tensor_status status = lt_invoke(&frame, "rsqrt");
   if (status == TENSOR_OK) {
@@ -3493,7 +3600,7 @@ TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_rsqrt_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 108, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 115, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   tensor_status status = lt_invoke(&frame, "rsqrt");
   return status;
@@ -3501,7 +3608,7 @@ TENSOR_API tensor_status tensor_rsqrt_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 108, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 115, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   LT_OUTPUT(frame.out[0], out, "rsqrt", "out");
   tensor_status status = lt_invoke(&frame, "rsqrt");
@@ -3511,7 +3618,7 @@ TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "exp", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   tensor_status status = lt_invoke(&frame, "exp");
   if (status == TENSOR_OK) {
@@ -3522,7 +3629,7 @@ TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_exp_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 109, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 116, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   tensor_status status = lt_invoke(&frame, "exp");
   return status;
@@ -3530,7 +3637,7 @@ TENSOR_API tensor_status tensor_exp_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 109, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 116, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   LT_OUTPUT(frame.out[0], out, "exp", "out");
   tensor_status status = lt_invoke(&frame, "exp");
@@ -3540,7 +3647,7 @@ TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "exp2", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   tensor_status status = lt_invoke(&frame, "exp2");
   if (status == TENSOR_OK) {
@@ -3551,7 +3658,7 @@ TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_exp2_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 110, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 117, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   tensor_status status = lt_invoke(&frame, "exp2");
   return status;
@@ -3559,7 +3666,7 @@ TENSOR_API tensor_status tensor_exp2_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 110, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 117, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   LT_OUTPUT(frame.out[0], out, "exp2", "out");
   tensor_status status = lt_invoke(&frame, "exp2");
@@ -3569,7 +3676,7 @@ TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "expm1", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   tensor_status status = lt_invoke(&frame, "expm1");
   if (status == TENSOR_OK) {
@@ -3580,7 +3687,7 @@ TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_expm1_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 111, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 118, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   tensor_status status = lt_invoke(&frame, "expm1");
   return status;
@@ -3588,7 +3695,7 @@ TENSOR_API tensor_status tensor_expm1_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 111, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 118, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   LT_OUTPUT(frame.out[0], out, "expm1", "out");
   tensor_status status = lt_invoke(&frame, "expm1");
@@ -3598,7 +3705,7 @@ TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   tensor_status status = lt_invoke(&frame, "log");
   if (status == TENSOR_OK) {
@@ -3609,7 +3716,7 @@ TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 112, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 119, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   tensor_status status = lt_invoke(&frame, "log");
   return status;
@@ -3617,213 +3724,10 @@ TENSOR_API tensor_status tensor_log_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 112, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 119, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   LT_OUTPUT(frame.out[0], out, "log", "out");
   tensor_status status = lt_invoke(&frame, "log");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "log2", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
-  tensor_status status = lt_invoke(&frame, "log2");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_log2_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 113, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
-  tensor_status status = lt_invoke(&frame, "log2");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_log2_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 113, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
-  LT_OUTPUT(frame.out[0], out, "log2", "out");
-  tensor_status status = lt_invoke(&frame, "log2");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "log10", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
-  tensor_status status = lt_invoke(&frame, "log10");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_log10_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 114, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
-  tensor_status status = lt_invoke(&frame, "log10");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_log10_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 114, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
-  LT_OUTPUT(frame.out[0], out, "log10", "out");
-  tensor_status status = lt_invoke(&frame, "log10");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "log1p", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
-  tensor_status status = lt_invoke(&frame, "log1p");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_log1p_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 115, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
-  tensor_status status = lt_invoke(&frame, "log1p");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 115, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
-  LT_OUTPUT(frame.out[0], out, "log1p", "out");
-  tensor_status status = lt_invoke(&frame, "log1p");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "sin", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
-  tensor_status status = lt_invoke(&frame, "sin");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sin_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 116, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
-  tensor_status status = lt_invoke(&frame, "sin");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 116, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
-  LT_OUTPUT(frame.out[0], out, "sin", "out");
-  tensor_status status = lt_invoke(&frame, "sin");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "cos", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
-  tensor_status status = lt_invoke(&frame, "cos");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_cos_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 117, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
-  tensor_status status = lt_invoke(&frame, "cos");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 117, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
-  LT_OUTPUT(frame.out[0], out, "cos", "out");
-  tensor_status status = lt_invoke(&frame, "cos");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "tan", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
-  tensor_status status = lt_invoke(&frame, "tan");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tan_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 118, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
-  tensor_status status = lt_invoke(&frame, "tan");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tan_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 118, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
-  LT_OUTPUT(frame.out[0], out, "tan", "out");
-  tensor_status status = lt_invoke(&frame, "tan");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "asin", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
-  tensor_status status = lt_invoke(&frame, "asin");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_asin_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 119, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
-  tensor_status status = lt_invoke(&frame, "asin");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_asin_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 119, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
-  LT_OUTPUT(frame.out[0], out, "asin", "out");
-  tensor_status status = lt_invoke(&frame, "asin");
   return status;
 }
 

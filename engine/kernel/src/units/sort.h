@@ -1,4 +1,5 @@
 // Sorting, selection and search.
+#include "../search.h"
 #include "../select.h"
 
 namespace lt {
@@ -124,20 +125,17 @@ struct SearchSorted {
       const int64_t *order = s->scratch ? (const int64_t *)s->scratch + o * s->inner : nullptr;
       const T *values = (const T *)s->out[0] + o * s->width;
       int64_t *out = (int64_t *)s->out[1] + o * s->width;
-      const bool right = s->params[0] != 0;
-      for (int64_t i = 0; i < s->width; i++) {
-        const auto key = sort_key(values[i]);
-        int64_t lo = 0, hi = s->n;
-        while (lo < hi) {
-          const int64_t mid = lo + (hi - lo) / 2;
-          const auto at = sort_key(in[order ? order[mid] : mid]);
-          if (right ? at <= key : at < key)
-            lo = mid + 1;
-          else
-            hi = mid;
+      const auto search = [&](auto before) {
+        for (int64_t i = 0; i < s->width; i++) {
+          const auto key = sort_key(values[i]);
+          out[i] = partition_point(
+              s->n, [&](int64_t j) { return before(sort_key(in[order ? order[j] : j]), key); });
         }
-        out[i] = lo;
-      }
+      };
+      if (s->params[0])
+        search([](auto a, auto b) { return a <= b; });
+      else
+        search([](auto a, auto b) { return a < b; });
     }
   }
 };
@@ -147,11 +145,6 @@ using NanMedian = Select<kNanMedian>;
 
 }  // namespace
 }  // namespace lt
-
-// 16-bit floats are sorted by their bits, without conversion.
-#define LT_SORTED(OP)                                                    \
-  {LT_ROW(OP, lt::Bool),     LT_INTEGERS(OP),   LT_ROW(OP, lt::Float16), \
-   LT_ROW(OP, lt::BFloat16), LT_ROW(OP, float), LT_ROW(OP, double)}
 
 LT_UNIT(sort){
     {"sort", "", LT_SORTED(Sort)},
