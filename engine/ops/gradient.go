@@ -106,7 +106,9 @@ func (s *scope) assembled(at int, first, inside, last *tensor.Tensor) *tensor.Te
 func (s *scope) evenGradient(t *tensor.Tensor, at int, distance dtype.Scalar, edgeOrder int64) *tensor.Tensor {
 	n := t.Sizes()[at]
 	h := s.number(distance)
-	diff := func(a, b, length int64) *tensor.Tensor { return s.sub(s.part(t, at, a, length), s.part(t, at, b, length)) }
+	diff := func(a, b, length int64) *tensor.Tensor {
+		return s.sub(s.part(t, at, a, length), s.part(t, at, b, length))
+	}
 	inside := s.mul(s.div(diff(min(2, n), 0, max(n-2, 0)), h), s.float(0.5))
 	if edgeOrder == 1 {
 		return s.assembled(at, s.div(diff(1, 0, 1), h), inside, s.div(diff(n-1, n-2, 1), h))

@@ -13,6 +13,7 @@ import (
 
 var (
 	bincountKernel  = kernel.Get("bincount")
+	boundsKernel    = kernel.Get("integer_bounds")
 	histogramKernel = kernel.Get("histogram")
 )
 
@@ -20,6 +21,7 @@ var (
 type histogramArgs struct {
 	in, weights, out, edges, bins uintptr
 	n, dims, place                int64
+	least, most                   int64
 }
 
 // place says how the bin of a value is found.
@@ -55,16 +57,14 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	}
 	s := &scope{op: op}
 	defer s.close()
-	least, most, err := Aminmax(nil, nil, self, NoInt, false)
-	s.keep(least, err)
-	s.keep(most, nil)
+	in := s.cast(self, d)
 	if s.err != nil {
 		return nil, s.err
 	}
-	if low := least.Item().Int(); low < 0 {
+	var low, top int64
+	if low, top = bounds(in); low < 0 {
 		return nil, status.Runtimef("%s: only supports 1-d non-negative integral inputs, got the element %d", op, low)
 	}
-	top := most.Item().Int()
 	if top == math.MaxInt64 {
 		return nil, status.Runtimef("%s: the element %d is too large to count up to", op, top)
 	}
@@ -77,7 +77,6 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	}
 	counts, err := tensor.Zeros(op, []int64{max(top+1, minlength)}, compute, self.Device())
 	s.keep(counts, err)
-	in := s.cast(self, d)
 	args := histogramArgs{n: self.Numel()}
 	if weights != nil {
 		weights = s.cast(weights, compute)
@@ -91,6 +90,13 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	args.in, args.out = uintptr(in.Data()), uintptr(counts.Data())
 	kernel.Call(bincountKernel.Row(d), unsafe.Pointer(&args))
 	return s.result(nil, s.cast(counts, result))
+}
+
+// bounds are the smallest and the largest element of a contiguous tensor of integers.
+func bounds(t *tensor.Tensor) (least, most int64) {
+	args := histogramArgs{in: uintptr(t.Data()), n: t.Numel()}
+	kernel.Call(boundsKernel.Row(t.DType()), unsafe.Pointer(&args))
+	return args.least, args.most
 }
 
 // Histc counts the elements in equal bins from low to high, or from the smallest to the largest where both are 0.
@@ -120,7 +126,7 @@ func Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (*tenso
 	if from == to && self.Numel() > 0 {
 		ranges = nil
 	}
-	edges := s.equalEdges(values, []int64{bins}, ranges, d.Compute())
+	edges := s.equalEdges(values, []int64{bins}, ranges, d)
 	hist := s.histogram(values, edges, nil, false, byDivision)
 	if s.err != nil {
 		return nil, s.err
@@ -247,7 +253,7 @@ func (s *scope) equalEdges(values *tensor.Tensor, bins []int64, ranges []float64
 			s.err = status.Runtimef("%s: bins must be > 0, but got %d for dimension %d", s.op, n, i)
 			return nil
 		}
-		from, to := 0.0, 0.0
+		from, to := 0.0, 1.0
 		switch {
 		case ranges != nil:
 			from, to = ranges[2*i], ranges[2*i+1]
@@ -317,7 +323,7 @@ func (s *scope) histogram(values *tensor.Tensor, edges []*tensor.Tensor, weight 
 	if s.err != nil {
 		return nil
 	}
-	d := values.DType().Compute()
+	d := values.DType()
 	bins, addresses := make([]int64, len(edges)), make([]int64, len(edges))
 	for i, e := range edges {
 		bins[i], addresses[i] = e.Numel()-1, int64(uintptr(e.Data()))

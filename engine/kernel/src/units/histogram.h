@@ -12,6 +12,7 @@ namespace {
 struct histogram_args {
   uintptr_t in, weights, out, edges, bins;
   int64_t n, dims, place;
+  int64_t least, most;  // written by integer_bounds
 };
 
 struct Bincount {
@@ -29,8 +30,36 @@ struct Bincount {
   }
 };
 
+// The smallest and the largest element.
+struct IntegerBounds {
+  template <class T>
+  static void row(histogram_args *a) {
+    const T *in = (const T *)a->in;
+    T least = in[0], most = in[0];
+    for (int64_t i = 0; i < a->n; i++) {
+      least = in[i] < least ? in[i] : least;
+      most = in[i] > most ? in[i] : most;
+    }
+    a->least = least;
+    a->most = most;
+  }
+};
+
 // By search in the edges; by division of the range; or by division, corrected by the edges nearby.
 enum Place { kSearch, kDivide, kDivideAndSearch };
+
+// 16-bit floats are computed on in float32, each step rounded to 16 bits.
+template <class T>
+LT_INLINE auto widened(T x) {
+  if constexpr (sizeof(T) == 2)
+    return convert<float>(x);
+  else
+    return x;
+}
+template <class T, class W>
+LT_INLINE W rounded(W x) {
+  return widened(convert<T>(x));
+}
 
 struct Histogram {
   template <class T>
@@ -55,24 +84,28 @@ struct Histogram {
     for (int64_t i = 0; i < a->n; i++) {
       int64_t at = 0, d = 0;
       for (; d < a->dims; d++) {
-        const T x = in[i * a->dims + d], *e = edges[d];
         const int64_t n = bins[d];
-        if (!(x >= e[0] && x <= e[n])) break;  // NaN is in no bin
+        const T *e = edges[d];
+        const auto x = widened(in[i * a->dims + d]), low = widened(e[0]), high = widened(e[n]);
+        if (!(x >= low && x <= high)) break;  // NaN is in no bin
         int64_t bin = 0;
         if (kPlace == kSearch) {
-          bin = partition_point(n + 1, [e, x](int64_t j) { return e[j] <= x; }) - 1;
+          bin = partition_point(n + 1, [=](int64_t j) { return widened(e[j]) <= x; }) - 1;
         } else {
-          bin = (int64_t)((x - e[0]) * (T)n / (e[n] - e[0]));
+          bin =
+              (int64_t)rounded<T>(rounded<T>(rounded<T>(x - low) * rounded<T>((decltype(x + 0))n)) /
+                                  rounded<T>(high - low));
           if (kPlace == kDivideAndSearch) {
-            const int64_t low = bin > 0 ? bin - 1 : 0, high = bin + 2 < n + 1 ? bin + 2 : n + 1;
-            bin = low + partition_point(high - low, [=](int64_t j) { return e[low + j] <= x; }) - 1;
+            const int64_t from = bin > 0 ? bin - 1 : 0, to = bin + 2 < n + 1 ? bin + 2 : n + 1;
+            bin = from - 1 +
+                  partition_point(to - from, [=](int64_t j) { return widened(e[from + j]) <= x; });
           }
         }
         if (bin < 0) bin = 0;
         if (bin >= n) bin = n - 1;  // the last bin has both its edges
         at = at * n + bin;
       }
-      if (d == a->dims) out[at] += weights ? (double)weights[i] : 1;
+      if (d == a->dims) out[at] += weights ? (double)widened(weights[i]) : 1;
     }
   }
 };
@@ -82,6 +115,10 @@ struct Histogram {
 
 LT_UNIT(histogram){
     {"bincount", "", {LT_NONE, LT_INTEGERS(Bincount), LT_NO_FLOATS, LT_NO_COMPLEX}},
-    {"histogram", "", LT_FLOATING(Histogram)},
+    {"integer_bounds", "", {LT_NONE, LT_INTEGERS(IntegerBounds), LT_NO_FLOATS, LT_NO_COMPLEX}},
+    {"histogram",
+     "",
+     {LT_NONE, LT_NO_INTEGERS, LT_ROW(Histogram, lt::Float16), LT_ROW(Histogram, lt::BFloat16),
+      LT_ROW(Histogram, float), LT_ROW(Histogram, double), LT_NO_COMPLEX}},
     LT_END,
 };

@@ -126,11 +126,11 @@ struct SearchSorted {
       const T *values = (const T *)s->out[0] + o * s->width;
       int64_t *out = (int64_t *)s->out[1] + o * s->width;
       const auto search = [&](auto before) {
-        for (int64_t i = 0; i < s->width; i++) {
-          const auto key = sort_key(values[i]);
-          out[i] = partition_point(
-              s->n, [&](int64_t j) { return before(sort_key(in[order ? order[j] : j]), key); });
-        }
+        using K = decltype(sort_key(*in));
+        search_all<K>(
+            s->width, s->n, [=](int64_t i) { return sort_key(values[i]); },
+            [=](int64_t j, K key) { return before(sort_key(in[order ? order[j] : j]), key); },
+            [=](int64_t i, int64_t at) { out[i] = at; });
       };
       if (s->params[0])
         search([](auto a, auto b) { return a <= b; });

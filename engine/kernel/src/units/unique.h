@@ -32,24 +32,32 @@ bool same_row(const T *a, const T *b, int64_t width) {
   return true;
 }
 
-// Goes through the rows in the order of `at`, in which equal ones are neighbours.
+// Goes through the rows in the order of `at`, in which equal ones are neighbours. What is written
+// behind the rows found is written over by the next one.
 template <class T, class At>
 void group(unique_args *a, At at) {
   const T *in = (const T *)a->in;
   T *values = (T *)a->values;
-  int64_t *inverse = (int64_t *)a->inverse, *counts = (int64_t *)a->counts;
+  int64_t *inverse = (int64_t *)a->inverse, *starts = (int64_t *)a->counts;
   const int64_t w = a->width;
-  int64_t found = 0;
+  int64_t found = 0, last = 0;
   for (int64_t i = 0; i < a->n; i++) {
-    const T *row = in + at(i) * w;
-    if (found == 0 || !same_row(values + (found - 1) * w, row, w)) {
+    const int64_t from = at(i);
+    const T *row = in + from * w;
+    bool fresh = i == 0;
+    if (w == 1) {
+      fresh |= !same(in[last], *row);
+      values[found] = *row;
+    } else if (fresh |= !same_row(in + last * w, row, w)) {
       memcpy(values + found * w, row, (size_t)w * sizeof(T));
-      if (counts) counts[found] = 0;
-      found++;
     }
-    if (inverse) inverse[at(i)] = found - 1;
-    if (counts) counts[found - 1]++;
+    if (starts) starts[found] = i;
+    found += fresh;
+    if (inverse) inverse[from] = found - 1;
+    last = from;
   }
+  for (int64_t i = 0; starts && i < found; i++)
+    starts[i] = (i + 1 < found ? starts[i + 1] : a->n) - starts[i];
   a->found = found;
 }
 
@@ -134,12 +142,11 @@ struct Member {
   static void row(unique_args *a) {
     const T *sorted = (const T *)a->in, *values = (const T *)a->values;
     bool *out = (bool *)a->inverse;
-    for (int64_t i = 0; i < a->n; i++) {
-      const auto key = sort_key(values[i]);
-      const int64_t at =
-          partition_point(a->width, [=](int64_t j) { return sort_key(sorted[j]) < key; });
-      out[i] = at < a->width && same(sorted[at], values[i]);
-    }
+    using K = decltype(sort_key(*sorted));
+    search_all<K>(
+        a->n, a->width, [=](int64_t i) { return sort_key(values[i]); },
+        [=](int64_t j, K key) { return sort_key(sorted[j]) < key; },
+        [=](int64_t i, int64_t at) { out[i] = at < a->width && same(sorted[at], values[i]); });
   }
 };
 
