@@ -14506,11 +14506,11 @@ def gradient(input, *args, **kwargs):
         if n == 0:
             return _gradient_default(input, *args)
         raise _no_overload("gradient", ('(Tensor input, *, Number spacing=None, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Number spacing, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Tensor spacing, sequence of int dim=None, int edge_order=1)'), args, kwargs)
-    if n <= 0 and (not kwargs or kwargs.keys() <= {"spacing", "dim", "edge_order"}):
+    if n <= 0 and (not kwargs or kwargs.keys() <= {"spacing", "dim", "edge_order"}) and _or_none(_is_number, kwargs.get("spacing")):
         return _gradient_default(input, *args, **kwargs)
-    if n <= 0 and "spacing" in kwargs and (not kwargs or kwargs.keys() <= {"spacing", "dim", "edge_order"}):
+    if n <= 0 and "spacing" in kwargs and (not kwargs or kwargs.keys() <= {"spacing", "dim", "edge_order"}) and _is_numbers(kwargs["spacing"]):
         return _gradient_scalars(input, *args, **kwargs)
-    if n <= 0 and "spacing" in kwargs and (not kwargs or kwargs.keys() <= {"spacing", "dim", "edge_order"}):
+    if n <= 0 and "spacing" in kwargs and (not kwargs or kwargs.keys() <= {"spacing", "dim", "edge_order"}) and _is_tensors(kwargs["spacing"]):
         return _gradient_tensors(input, *args, **kwargs)
     raise _no_overload("gradient", ('(Tensor input, *, Number spacing=None, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Number spacing, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Tensor spacing, sequence of int dim=None, int edge_order=1)'), args, kwargs)
 
