@@ -95,14 +95,15 @@ struct Histogram {
           bin =
               (int64_t)rounded<T>(rounded<T>(rounded<T>(x - low) * rounded<T>((decltype(x + 0))n)) /
                                   rounded<T>(high - low));
-          if (kPlace == kDivideAndSearch) {
-            const int64_t from = bin > 0 ? bin - 1 : 0, to = bin + 2 < n + 1 ? bin + 2 : n + 1;
-            bin = from - 1 +
-                  partition_point(to - from, [=](int64_t j) { return widened(e[from + j]) <= x; });
-          }
         }
         if (bin < 0) bin = 0;
         if (bin >= n) bin = n - 1;  // the last bin has both its edges
+        if (kPlace == kDivideAndSearch) {
+          if (x < widened(e[bin]))
+            bin--;
+          else if (bin + 1 < n && x >= widened(e[bin + 1]))
+            bin++;
+        }
         at = at * n + bin;
       }
       if (d == a->dims) out[at] += weights ? (double)widened(weights[i]) : 1;

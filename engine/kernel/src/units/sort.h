@@ -74,16 +74,23 @@ struct Select {
   static void row(const lt_scan *s) {
     for (int64_t o = 0; o < s->outer; o++) {
       const T *in = (const T *)s->in + o * s->n;
-      const auto *e = sorted_entries(in, s->n, false, (void *)s->scratch);
-      int64_t n = s->n;
+      auto *e = (EntryOf<T> *)s->scratch;
+      entries(e, in, s->n, false);
+      int64_t n = s->n, nan = -1;
       if constexpr (kind_of<T> == kFloating) {
-        const auto nan = (decltype(e->key))~(decltype(e->key))0;
-        while (n > 0 && e[n - 1].key == nan) n--;
+        for (int64_t i = s->n; i-- > 0;) {
+          if (e[i].key != (decltype(e->key))~(decltype(e->key))0) continue;
+          n--;
+          nan = i;  // the first in the end
+        }
       }
-      int64_t at = (n - 1) / 2;
-      if (n < s->n && (kKind == kMedian || n == 0)) at = n;  // the first NaN
-      ((T *)s->out[0])[o] = in[e[at].index];
-      ((int64_t *)s->out[1])[o] = e[at].index;
+      int64_t at = nan;
+      if (n == s->n || (kKind == kNanMedian && n > 0)) {
+        introselect(e, (n - 1) / 2, s->n);
+        at = e[(n - 1) / 2].index;
+      }
+      ((T *)s->out[0])[o] = in[at];
+      ((int64_t *)s->out[1])[o] = at;
     }
   }
 };

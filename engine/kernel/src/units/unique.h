@@ -20,7 +20,8 @@ bool is_nan(decltype(sort_key(T())) key) {
 
 // NaN equals nothing.
 template <class T>
-bool same(T a, T b) {
+LT_INLINE bool same(T a, T b) {
+  if constexpr (sizeof(T) > 2) return a == b;
   const auto k = sort_key(a);
   return k == sort_key(b) && !is_nan<T>(k);
 }
