@@ -293,6 +293,28 @@ func (f frame) setPointer(err error, p unsafe.Pointer) error {
 	return err
 }
 
+// setMixed hands over results of several types.
+func (f frame) setMixed(err error, results ...any) error {
+	if err != nil {
+		return err
+	}
+	for i, result := range results {
+		switch r := result.(type) {
+		case *tensor.Tensor:
+			s, err := newTensor(r)
+			if err != nil {
+				return err
+			}
+			*(*unsafe.Pointer)(f.result(i)) = C.lt_address(s)
+		case unsafe.Pointer:
+			*(*unsafe.Pointer)(f.result(i)) = r
+		case bool:
+			*(*bool)(f.result(i)) = r
+		}
+	}
+	return nil
+}
+
 func (f frame) setDevice(err error, d device.Device) error {
 	*(*C.tensor_device)(f.result(0)) = C.tensor_device{_type: C.int32_t(d.Type), index: C.int32_t(d.Index)}
 	return err

@@ -1339,10 +1339,87 @@ TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_sto
   return status;
 }
 
+TENSOR_API tensor_status tensor_lend(const tensor_t *self, tensor_t **held, void **data, bool *read_only) {
+  LT_RESULT(held, "lend", "held");
+  LT_RESULT(data, "lend", "data");
+  LT_RESULT(read_only, "lend", "read_only");
+  lt_value a[1];
+  lt_frame frame = {.op = 415, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lend", "self");
+  tensor_status status = lt_invoke(&frame, "lend");
+  if (status == TENSOR_OK) {
+    *held = (tensor_t *)frame.results[0].pointer;
+    *data = (void *)frame.results[1].pointer;
+    *read_only = (bool)frame.results[2].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_from_file(const char *filename, int32_t shared, int64_t size, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "from_file", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 416, .mode = LT_FUNCTION, .args = a};
+  LT_TEXT(filename, "from_file", "filename"); a[0].text = filename;
+  a[1].i = shared;
+  a[2].i = size;
+  LT_ENUM(dtype, -1, 13, "from_file", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "from_file", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "from_file", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "from_file");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_share_memory_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 417, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "share_memory_", "self");
+  tensor_status status = lt_invoke(&frame, "share_memory_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_shared(const tensor_t *self, bool *out) {
+  LT_RESULT(out, "is_shared", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 418, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "is_shared", "self");
+  tensor_status status = lt_invoke(&frame, "is_shared");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_pin_memory(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "pin_memory", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 419, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "pin_memory", "self");
+  tensor_status status = lt_invoke(&frame, "pin_memory");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_pinned(const tensor_t *self, bool *out) {
+  LT_RESULT(out, "is_pinned", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 420, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "is_pinned", "self");
+  tensor_status status = lt_invoke(&frame, "is_pinned");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device, tensor_storage_t **out) {
   LT_RESULT(out, "storage_new", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 415, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 421, .mode = LT_FUNCTION, .args = a};
   a[0].i = nbytes;
   LT_ENUM(device.type, -1, 2, "storage_new", "device"); a[1].device = device;
   tensor_status status = lt_invoke(&frame, "storage_new");
@@ -1352,10 +1429,36 @@ TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device
   return status;
 }
 
+TENSOR_API tensor_status tensor_storage_from_file(const char *filename, bool shared, int64_t nbytes, tensor_storage_t **out) {
+  LT_RESULT(out, "storage_from_file", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 422, .mode = LT_FUNCTION, .args = a};
+  LT_TEXT(filename, "storage_from_file", "filename"); a[0].text = filename;
+  a[1].i = shared;
+  a[2].i = nbytes;
+  tensor_status status = lt_invoke(&frame, "storage_from_file");
+  if (status == TENSOR_OK) {
+    *out = (tensor_storage_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_filename(const tensor_storage_t *self, char **out) {
+  LT_RESULT(out, "storage_filename", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 423, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_filename", "self");
+  tensor_status status = lt_invoke(&frame, "storage_filename");
+  if (status == TENSOR_OK) {
+    *out = (char *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int64_t *out) {
   LT_RESULT(out, "storage_nbytes", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 416, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 424, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_nbytes", "self");
   tensor_status status = lt_invoke(&frame, "storage_nbytes");
   if (status == TENSOR_OK) {
@@ -1367,7 +1470,7 @@ TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int
 TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, void **out) {
   LT_RESULT(out, "storage_data_ptr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 417, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 425, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_data_ptr", "self");
   tensor_status status = lt_invoke(&frame, "storage_data_ptr");
   if (status == TENSOR_OK) {
@@ -1376,27 +1479,166 @@ TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, v
   return status;
 }
 
+TENSOR_API tensor_status tensor_storage_view(const tensor_storage_t *self, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "storage_view", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 426, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_view", "self");
+  LT_ENUM(dtype, -1, 18, "storage_view", "dtype"); a[1].i = dtype;
+  tensor_status status = lt_invoke(&frame, "storage_view");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_slice(const tensor_storage_t *self, int64_t start, int64_t stop, tensor_storage_t **out) {
+  LT_RESULT(out, "storage_slice", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 427, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_slice", "self");
+  a[1].i = start;
+  a[2].i = stop;
+  tensor_status status = lt_invoke(&frame, "storage_slice");
+  if (status == TENSOR_OK) {
+    *out = (tensor_storage_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_clone(const tensor_storage_t *self, tensor_storage_t **out) {
+  LT_RESULT(out, "storage_clone", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 428, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_clone", "self");
+  tensor_status status = lt_invoke(&frame, "storage_clone");
+  if (status == TENSOR_OK) {
+    *out = (tensor_storage_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_fill_(tensor_storage_t *self, int64_t value) {
+  lt_value a[2];
+  lt_frame frame = {.op = 429, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_fill_", "self");
+  a[1].i = value;
+  tensor_status status = lt_invoke(&frame, "storage_fill_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_copy_(tensor_storage_t *self, const tensor_storage_t *source) {
+  lt_value a[2];
+  lt_frame frame = {.op = 430, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_copy_", "self");
+  LT_REQUIRED(a[1], source, LT_STORAGE, "storage_copy_", "source");
+  tensor_status status = lt_invoke(&frame, "storage_copy_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_byteswap_(tensor_storage_t *self, tensor_dtype dtype) {
+  lt_value a[2];
+  lt_frame frame = {.op = 431, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_byteswap_", "self");
+  LT_ENUM(dtype, -1, 18, "storage_byteswap_", "dtype"); a[1].i = dtype;
+  tensor_status status = lt_invoke(&frame, "storage_byteswap_");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t nbytes) {
   lt_value a[2];
-  lt_frame frame = {.op = 418, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 432, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_resize_", "self");
   a[1].i = nbytes;
   tensor_status status = lt_invoke(&frame, "storage_resize_");
   return status;
 }
 
-TENSOR_API tensor_status tensor_storage_fix_(tensor_storage_t *self) {
+TENSOR_API tensor_status tensor_storage_resizable(const tensor_storage_t *self, bool *out) {
+  LT_RESULT(out, "storage_resizable", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 419, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_fix_", "self");
-  tensor_status status = lt_invoke(&frame, "storage_fix_");
+  lt_frame frame = {.op = 433, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_resizable", "self");
+  tensor_status status = lt_invoke(&frame, "storage_resizable");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_share_memory_(tensor_storage_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 434, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_share_memory_", "self");
+  tensor_status status = lt_invoke(&frame, "storage_share_memory_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_is_shared(const tensor_storage_t *self, bool *out) {
+  LT_RESULT(out, "storage_is_shared", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 435, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_is_shared", "self");
+  tensor_status status = lt_invoke(&frame, "storage_is_shared");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_descriptor(const tensor_storage_t *self, int64_t *out) {
+  LT_RESULT(out, "storage_descriptor", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 436, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_descriptor", "self");
+  tensor_status status = lt_invoke(&frame, "storage_descriptor");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_from_descriptor(int64_t descriptor, int64_t nbytes, tensor_storage_t **out) {
+  LT_RESULT(out, "storage_from_descriptor", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 437, .mode = LT_FUNCTION, .args = a};
+  a[0].i = descriptor;
+  a[1].i = nbytes;
+  tensor_status status = lt_invoke(&frame, "storage_from_descriptor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_storage_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_pin_memory(const tensor_storage_t *self, tensor_storage_t **out) {
+  LT_RESULT(out, "storage_pin_memory", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 438, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_pin_memory", "self");
+  tensor_status status = lt_invoke(&frame, "storage_pin_memory");
+  if (status == TENSOR_OK) {
+    *out = (tensor_storage_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_is_pinned(const tensor_storage_t *self, bool *out) {
+  LT_RESULT(out, "storage_is_pinned", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 439, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_is_pinned", "self");
+  tensor_status status = lt_invoke(&frame, "storage_is_pinned");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
   return status;
 }
 
 TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self, tensor_device *out) {
   LT_RESULT(out, "storage_get_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 420, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 440, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_get_device", "self");
   tensor_status status = lt_invoke(&frame, "storage_get_device");
   if (status == TENSOR_OK) {
@@ -1408,7 +1650,7 @@ TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self,
 TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, int64_t *out) {
   LT_RESULT(out, "storage_use_count", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 421, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 441, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_use_count", "self");
   tensor_status status = lt_invoke(&frame, "storage_use_count");
   if (status == TENSOR_OK) {
@@ -1420,9 +1662,9 @@ TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, 
 TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, tensor_dtype dtype, char **out) {
   LT_RESULT(out, "storage_to_string", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 422, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 442, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_to_string", "self");
-  LT_ENUM(dtype, -1, 13, "storage_to_string", "dtype"); a[1].i = dtype;
+  LT_ENUM(dtype, -1, 18, "storage_to_string", "dtype"); a[1].i = dtype;
   tensor_status status = lt_invoke(&frame, "storage_to_string");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -1430,40 +1672,71 @@ TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, 
   return status;
 }
 
-TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int64_t *cached, int64_t *blocks) {
+TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int64_t *cached, int64_t *limit, int64_t *tensors, int64_t *storages) {
   LT_RESULT(in_use, "memory_stats", "in_use");
   LT_RESULT(peak, "memory_stats", "peak");
   LT_RESULT(cached, "memory_stats", "cached");
-  LT_RESULT(blocks, "memory_stats", "blocks");
+  LT_RESULT(limit, "memory_stats", "limit");
+  LT_RESULT(tensors, "memory_stats", "tensors");
+  LT_RESULT(storages, "memory_stats", "storages");
   lt_value a[1];
-  lt_frame frame = {.op = 423, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 443, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "memory_stats");
   if (status == TENSOR_OK) {
     *in_use = (int64_t)frame.results[0].i;
     *peak = (int64_t)frame.results[1].i;
     *cached = (int64_t)frame.results[2].i;
-    *blocks = (int64_t)frame.results[3].i;
+    *limit = (int64_t)frame.results[3].i;
+    *tensors = (int64_t)frame.results[4].i;
+    *storages = (int64_t)frame.results[5].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_memory_stats_of(tensor_dtype dtype, int64_t *tensors, int64_t *storages, int64_t *nbytes) {
+  LT_RESULT(tensors, "memory_stats_of", "tensors");
+  LT_RESULT(storages, "memory_stats_of", "storages");
+  LT_RESULT(nbytes, "memory_stats_of", "nbytes");
+  lt_value a[1];
+  lt_frame frame = {.op = 444, .mode = LT_FUNCTION, .args = a};
+  LT_ENUM(dtype, -1, 13, "memory_stats_of", "dtype"); a[0].i = dtype;
+  tensor_status status = lt_invoke(&frame, "memory_stats_of");
+  if (status == TENSOR_OK) {
+    *tensors = (int64_t)frame.results[0].i;
+    *storages = (int64_t)frame.results[1].i;
+    *nbytes = (int64_t)frame.results[2].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_memory_summary(char **out) {
+  LT_RESULT(out, "memory_summary", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 445, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "memory_summary");
+  if (status == TENSOR_OK) {
+    *out = (char *)frame.results[0].pointer;
   }
   return status;
 }
 
 TENSOR_API tensor_status tensor_reset_peak_memory_stats(void) {
   lt_value a[1];
-  lt_frame frame = {.op = 424, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 446, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "reset_peak_memory_stats");
   return status;
 }
 
 TENSOR_API tensor_status tensor_empty_cache(void) {
   lt_value a[1];
-  lt_frame frame = {.op = 425, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 447, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "empty_cache");
   return status;
 }
 
 TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes) {
   lt_value a[1];
-  lt_frame frame = {.op = 426, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 448, .mode = LT_FUNCTION, .args = a};
   a[0].i = nbytes;
   tensor_status status = lt_invoke(&frame, "set_memory_limit");
   return status;
@@ -1472,7 +1745,7 @@ TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes) {
 TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
   LT_RESULT(out, "view", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 427, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 449, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view", "self");
   LT_SPAN(size, size_len, "view", "size"); a[1].list.data = size, a[1].list.length = size_len;
   tensor_status status = lt_invoke(&frame, "view");
@@ -1485,7 +1758,7 @@ TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, 
 TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "view.dtype", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 428, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view.dtype", "self");
   LT_ENUM(dtype, -1, 13, "view.dtype", "dtype"); a[1].i = dtype;
   tensor_status status = lt_invoke(&frame, "view.dtype");
@@ -1498,7 +1771,7 @@ TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dt
 TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "view_as", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 429, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view_as", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "view_as", "other");
   tensor_status status = lt_invoke(&frame, "view_as");
@@ -1511,7 +1784,7 @@ TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *shape, int64_t shape_len, tensor_t **out) {
   LT_RESULT(out, "reshape", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 430, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "reshape", "self");
   LT_SPAN(shape, shape_len, "reshape", "shape"); a[1].list.data = shape, a[1].list.length = shape_len;
   tensor_status status = lt_invoke(&frame, "reshape");
@@ -1524,7 +1797,7 @@ TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *sha
 TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "reshape_as", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 431, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 453, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "reshape_as", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "reshape_as", "other");
   tensor_status status = lt_invoke(&frame, "reshape_as");
@@ -1537,7 +1810,7 @@ TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim, int64_t end_dim, tensor_t **out) {
   LT_RESULT(out, "flatten", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 432, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 454, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "flatten", "self");
   a[1].i = start_dim;
   a[2].i = end_dim;
@@ -1551,7 +1824,7 @@ TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim,
 TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len, tensor_t **out) {
   LT_RESULT(out, "unflatten", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 433, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unflatten", "self");
   a[1].i = dim;
   LT_SPAN(sizes, sizes_len, "unflatten", "sizes"); a[2].list.data = sizes, a[2].list.length = sizes_len;
@@ -1565,7 +1838,7 @@ TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, con
 TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ravel", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 434, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ravel", "self");
   tensor_status status = lt_invoke(&frame, "ravel");
   if (status == TENSOR_OK) {
@@ -1577,7 +1850,7 @@ TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "t.matrix", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 435, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
   tensor_status status = lt_invoke(&frame, "t.matrix");
   if (status == TENSOR_OK) {
@@ -1588,7 +1861,7 @@ TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 435, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 457, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
   tensor_status status = lt_invoke(&frame, "t.matrix");
   return status;
@@ -1597,7 +1870,7 @@ TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self) {
 TENSOR_API tensor_status tensor_transpose(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
   LT_RESULT(out, "transpose", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 436, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "transpose", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -1610,7 +1883,7 @@ TENSOR_API tensor_status tensor_transpose(const tensor_t *self, int64_t dim0, in
 
 TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t dim1) {
   lt_value a[3];
-  lt_frame frame = {.op = 436, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 458, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "transpose", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -1621,7 +1894,7 @@ TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t
 TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, int64_t axis1, tensor_t **out) {
   LT_RESULT(out, "swapaxes", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 437, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapaxes", "self");
   a[1].i = axis0;
   a[2].i = axis1;
@@ -1634,7 +1907,7 @@ TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, in
 
 TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t axis1) {
   lt_value a[3];
-  lt_frame frame = {.op = 437, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 459, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapaxes", "self");
   a[1].i = axis0;
   a[2].i = axis1;
@@ -1645,7 +1918,7 @@ TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t
 TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
   LT_RESULT(out, "swapdims", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 438, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapdims", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -1658,7 +1931,7 @@ TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int
 
 TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t dim1) {
   lt_value a[3];
-  lt_frame frame = {.op = 438, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 460, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapdims", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -1669,7 +1942,7 @@ TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t 
 TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "permute", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 439, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "permute", "self");
   LT_SPAN(dims, dims_len, "permute", "dims"); a[1].list.data = dims, a[1].list.length = dims_len;
   tensor_status status = lt_invoke(&frame, "permute");
@@ -1682,7 +1955,7 @@ TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out) {
   LT_RESULT(out, "movedim", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 440, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "movedim", "self");
   a[1].i = source;
   a[2].i = destination;
@@ -1696,7 +1969,7 @@ TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, in
 TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out) {
   LT_RESULT(out, "movedim.list", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 441, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "movedim.list", "self");
   LT_SPAN(source, source_len, "movedim.list", "source"); a[1].list.data = source, a[1].list.length = source_len;
   LT_SPAN(destination, destination_len, "movedim.list", "destination"); a[2].list.data = destination, a[2].list.length = destination_len;
@@ -1710,7 +1983,7 @@ TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t
 TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out) {
   LT_RESULT(out, "moveaxis", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 442, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "moveaxis", "self");
   a[1].i = source;
   a[2].i = destination;
@@ -1724,7 +1997,7 @@ TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, i
 TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out) {
   LT_RESULT(out, "moveaxis.list", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 443, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "moveaxis.list", "self");
   LT_SPAN(source, source_len, "moveaxis.list", "source"); a[1].list.data = source, a[1].list.length = source_len;
   LT_SPAN(destination, destination_len, "moveaxis.list", "destination"); a[2].list.data = destination, a[2].list.length = destination_len;
@@ -1738,7 +2011,7 @@ TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_
 TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "T", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 444, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "T", "self");
   tensor_status status = lt_invoke(&frame, "T");
   if (status == TENSOR_OK) {
@@ -1750,7 +2023,7 @@ TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "mT", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 445, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mT", "self");
   tensor_status status = lt_invoke(&frame, "mT");
   if (status == TENSOR_OK) {
@@ -1762,7 +2035,7 @@ TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "mH", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 446, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mH", "self");
   tensor_status status = lt_invoke(&frame, "mH");
   if (status == TENSOR_OK) {
@@ -1774,7 +2047,7 @@ TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "H", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 447, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "H", "self");
   tensor_status status = lt_invoke(&frame, "H");
   if (status == TENSOR_OK) {
@@ -1786,7 +2059,7 @@ TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_adjoint(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "adjoint", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 448, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "adjoint", "self");
   tensor_status status = lt_invoke(&frame, "adjoint");
   if (status == TENSOR_OK) {
@@ -1798,7 +2071,7 @@ TENSOR_API tensor_status tensor_adjoint(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_expand(const tensor_t *self, const int64_t *size, int64_t size_len, bool implicit, tensor_t **out) {
   LT_RESULT(out, "expand", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 449, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expand", "self");
   LT_SPAN(size, size_len, "expand", "size"); a[1].list.data = size, a[1].list.length = size_len;
   a[2].i = implicit;
@@ -1812,7 +2085,7 @@ TENSOR_API tensor_status tensor_expand(const tensor_t *self, const int64_t *size
 TENSOR_API tensor_status tensor_expand_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "expand_as", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expand_as", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "expand_as", "other");
   tensor_status status = lt_invoke(&frame, "expand_as");
@@ -1825,7 +2098,7 @@ TENSOR_API tensor_status tensor_expand_as(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_broadcast_to(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
   LT_RESULT(out, "broadcast_to", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "broadcast_to", "self");
   LT_SPAN(size, size_len, "broadcast_to", "size"); a[1].list.data = size, a[1].list.length = size_len;
   tensor_status status = lt_invoke(&frame, "broadcast_to");
@@ -1838,7 +2111,7 @@ TENSOR_API tensor_status tensor_broadcast_to(const tensor_t *self, const int64_t
 TENSOR_API tensor_status tensor_squeeze(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "squeeze", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze", "self");
   tensor_status status = lt_invoke(&frame, "squeeze");
   if (status == TENSOR_OK) {
@@ -1849,7 +2122,7 @@ TENSOR_API tensor_status tensor_squeeze(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_squeeze_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 452, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 474, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze", "self");
   tensor_status status = lt_invoke(&frame, "squeeze");
   return status;
@@ -1858,7 +2131,7 @@ TENSOR_API tensor_status tensor_squeeze_(tensor_t *self) {
 TENSOR_API tensor_status tensor_squeeze_dim(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "squeeze.dim", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 453, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dim", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "squeeze.dim");
@@ -1870,7 +2143,7 @@ TENSOR_API tensor_status tensor_squeeze_dim(const tensor_t *self, int64_t dim, t
 
 TENSOR_API tensor_status tensor_squeeze_dim_(tensor_t *self, int64_t dim) {
   lt_value a[2];
-  lt_frame frame = {.op = 453, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 475, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dim", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "squeeze.dim");
@@ -1880,7 +2153,7 @@ TENSOR_API tensor_status tensor_squeeze_dim_(tensor_t *self, int64_t dim) {
 TENSOR_API tensor_status tensor_squeeze_dims(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "squeeze.dims", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 454, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dims", "self");
   LT_SPAN(dim, dim_len, "squeeze.dims", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   tensor_status status = lt_invoke(&frame, "squeeze.dims");
@@ -1892,7 +2165,7 @@ TENSOR_API tensor_status tensor_squeeze_dims(const tensor_t *self, const int64_t
 
 TENSOR_API tensor_status tensor_squeeze_dims_(tensor_t *self, const int64_t *dim, int64_t dim_len) {
   lt_value a[2];
-  lt_frame frame = {.op = 454, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 476, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dims", "self");
   LT_SPAN(dim, dim_len, "squeeze.dims", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   tensor_status status = lt_invoke(&frame, "squeeze.dims");
@@ -1902,7 +2175,7 @@ TENSOR_API tensor_status tensor_squeeze_dims_(tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_unsqueeze(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "unsqueeze", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unsqueeze", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "unsqueeze");
@@ -1914,7 +2187,7 @@ TENSOR_API tensor_status tensor_unsqueeze(const tensor_t *self, int64_t dim, ten
 
 TENSOR_API tensor_status tensor_unsqueeze_(tensor_t *self, int64_t dim) {
   lt_value a[2];
-  lt_frame frame = {.op = 455, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 477, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unsqueeze", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "unsqueeze");
@@ -1924,7 +2197,7 @@ TENSOR_API tensor_status tensor_unsqueeze_(tensor_t *self, int64_t dim) {
 TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "narrow", "self");
   a[1].i = dim;
   a[2].i = start;
@@ -1939,7 +2212,7 @@ TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_
 TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim, const tensor_t *start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow.tensor", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "narrow.tensor", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], start, LT_TENSOR, "narrow.tensor", "start");
@@ -1947,293 +2220,6 @@ TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim,
   tensor_status status = lt_invoke(&frame, "narrow.tensor");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_select(const tensor_t *self, int64_t dim, int64_t index, tensor_t **out) {
-  LT_RESULT(out, "select", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "select", "self");
-  a[1].i = dim;
-  a[2].i = index;
-  tensor_status status = lt_invoke(&frame, "select");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out) {
-  LT_RESULT(out, "slice", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "slice", "self");
-  a[1].i = dim;
-  a[2].i = start;
-  a[3].i = end;
-  a[4].i = step;
-  tensor_status status = lt_invoke(&frame, "slice");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_as_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out) {
-  LT_RESULT(out, "as_strided", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "as_strided", "self");
-  LT_SPAN(size, size_len, "as_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_SPAN(stride, stride_len, "as_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
-  a[3].i = storage_offset;
-  tensor_status status = lt_invoke(&frame, "as_strided");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_as_strided_(tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset) {
-  lt_value a[4];
-  lt_frame frame = {.op = 460, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "as_strided", "self");
-  LT_SPAN(size, size_len, "as_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_SPAN(stride, stride_len, "as_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
-  a[3].i = storage_offset;
-  tensor_status status = lt_invoke(&frame, "as_strided");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_unfold(const tensor_t *self, int64_t dimension, int64_t size, int64_t step, tensor_t **out) {
-  LT_RESULT(out, "unfold", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "unfold", "self");
-  a[1].i = dimension;
-  a[2].i = size;
-  a[3].i = step;
-  tensor_status status = lt_invoke(&frame, "unfold");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_diagonal(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
-  LT_RESULT(out, "diagonal", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "diagonal", "self");
-  a[1].i = offset;
-  a[2].i = dim1;
-  a[3].i = dim2;
-  tensor_status status = lt_invoke(&frame, "diagonal");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_detach(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "detach", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "detach", "self");
-  tensor_status status = lt_invoke(&frame, "detach");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unbind", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "unbind", "self");
-  a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "unbind");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "split", "self");
-  a[1].i = split_size;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "split");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t *split_size, int64_t split_size_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split.sizes", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "split.sizes", "self");
-  LT_SPAN(split_size, split_size_len, "split.sizes", "split_size"); a[1].list.data = split_size, a[1].list.length = split_size_len;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "split.sizes");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split_with_sizes", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "split_with_sizes", "self");
-  LT_SPAN(split_sizes, split_sizes_len, "split_with_sizes", "split_sizes"); a[1].list.data = split_sizes, a[1].list.length = split_sizes_len;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "split_with_sizes");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "chunk", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "chunk", "self");
-  a[1].i = chunks;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "chunk");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "tensor_split", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split", "self");
-  a[1].i = sections;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "tensor_split");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "tensor_split.indices", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split.indices", "self");
-  LT_SPAN(indices, indices_len, "tensor_split.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "tensor_split.indices");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const tensor_t *tensor_indices_or_sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "tensor_split.tensor", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split.tensor", "self");
-  LT_REQUIRED(a[1], tensor_indices_or_sections, LT_TENSOR, "tensor_split.tensor", "tensor_indices_or_sections");
-  a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "tensor_split.tensor");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "hsplit", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "hsplit", "self");
-  a[1].i = sections;
-  tensor_status status = lt_invoke(&frame, "hsplit");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "hsplit.indices", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "hsplit.indices", "self");
-  LT_SPAN(indices, indices_len, "hsplit.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
-  tensor_status status = lt_invoke(&frame, "hsplit.indices");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "vsplit", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "vsplit", "self");
-  a[1].i = sections;
-  tensor_status status = lt_invoke(&frame, "vsplit");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "vsplit.indices", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "vsplit.indices", "self");
-  LT_SPAN(indices, indices_len, "vsplit.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
-  tensor_status status = lt_invoke(&frame, "vsplit.indices");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "dsplit", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "dsplit", "self");
-  a[1].i = sections;
-  tensor_status status = lt_invoke(&frame, "dsplit");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_dsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "dsplit.indices", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "dsplit.indices", "self");
-  LT_SPAN(indices, indices_len, "dsplit.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
-  tensor_status status = lt_invoke(&frame, "dsplit.indices");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
   return status;
 }

@@ -17,7 +17,9 @@ var parked [storage.ParkClasses]struct {
 	free []*fresh
 }
 
-func init() { storage.OnEmptyCache(emptyParked) }
+func init() { storage.AddParking(parking{}) }
+
+type parking struct{}
 
 // Recycle releases a tensor that nobody else refers to.
 func (t *Tensor) Recycle() {
@@ -54,7 +56,22 @@ func takeParked(nbytes int64, dev device.Device, strides []int64) (f *fresh) {
 	return f
 }
 
-func emptyParked() {
+// Held counts what is parked.
+func (parking) Held() (storages, bytes int64) {
+	for i := range parked {
+		list := &parked[i]
+		list.Lock()
+		for _, f := range list.free {
+			storages++
+			bytes += f.own.Capacity()
+		}
+		list.Unlock()
+	}
+	return storages, bytes
+}
+
+// Empty frees what is parked.
+func (parking) Empty() {
 	for i := range parked {
 		list := &parked[i]
 		list.Lock()

@@ -108,11 +108,11 @@ class Tensor:
     def is_signed(self):
         return self.dtype.is_signed
 
-    def is_pinned(self, device=None):
-        return False
-
-    def is_shared(self):
-        return False
+    def share_memory_(self):
+        """Moves the storage into memory that other processes can map, and returns the tensor."""
+        _f.share_memory_(self)
+        _sharing.register()
+        return self
 
     is_cpu = property(lambda self: self.device.type == "cpu")
     is_cuda = property(lambda self: self.device.type == "cuda")
@@ -146,9 +146,7 @@ class Tensor:
 
     def storage(self):
         """The storage as elements of the tensor's dtype."""
-        return _storage.TypedStorage(wrap_storage=_f.untyped_storage(self), dtype=self.dtype)
-
-    typed_storage = storage
+        return _typed_storage.typed(_f.untyped_storage(self), self.dtype)
 
     def type(self, dtype=None, non_blocking=False):
         """The legacy name of the type, or the tensor converted to `dtype` (a dtype, or such a name)."""
@@ -164,10 +162,10 @@ class Tensor:
 
     def numpy(self, *, force=False):
         """The tensor as a NumPy array that shares its memory."""
-        return _interop.to_numpy(self, force)
+        return _dlpack.to_numpy(self, force)
 
     def __array__(self, dtype=None, copy=None):
-        return _interop.array(self, dtype, copy)
+        return _dlpack.array(self, dtype, copy)
 
     @property
     def __array_interface__(self):
@@ -183,7 +181,7 @@ class Tensor:
         return _dlpack.device(self)
 
     def __reduce_ex__(self, protocol):
-        return _serialize.reduce(self)
+        return _sharing.reduce_tensor(self) if _sharing.spawning() else _serialize.reduce(self)
 
     def __copy__(self):
         return _f.detach(self)
@@ -251,6 +249,6 @@ class Tensor:
 
 # The generated functions take the class above.
 from . import gen_functions as _f  # noqa: E402, I001
-from . import _create, _dlpack, _errors, _interop, _match, _print, _serialize, _storage  # noqa: E402
+from . import _create, _dlpack, _errors, _interop, _match, _print, _serialize, _sharing, _storage, _typed_storage  # noqa: E402
 
 Tensor.__getitem__ = _f.index_get

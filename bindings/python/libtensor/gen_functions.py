@@ -888,15 +888,37 @@ c_from_blob = _bind("tensor_from_blob", P, Q, E, P, Q, P, Q, P, P, B, P)
 c_data_ptr = _bind("tensor_data_ptr", P, P)
 c_is_read_only = _bind("tensor_is_read_only", P, P)
 c_untyped_storage = _bind("tensor_untyped_storage", P, P)
+c_lend = _bind("tensor_lend", P, P, P, P)
+c_from_file = _bind("tensor_from_file", T, E, Q, E, E, _Device, P)
+c_share_memory_ = _bind("tensor_share_memory_", P)
+c_is_shared = _bind("tensor_is_shared", P, P)
+c_pin_memory = _bind("tensor_pin_memory", P, P)
+c_is_pinned = _bind("tensor_is_pinned", P, P)
 c_storage_new = _bind("tensor_storage_new", Q, _Device, P)
+c_storage_from_file = _bind("tensor_storage_from_file", T, B, Q, P)
+c_storage_filename = _bind("tensor_storage_filename", P, P)
 c_storage_nbytes = _bind("tensor_storage_nbytes", P, P)
 c_storage_data_ptr = _bind("tensor_storage_data_ptr", P, P)
+c_storage_view = _bind("tensor_storage_view", P, E, P)
+c_storage_slice = _bind("tensor_storage_slice", P, Q, Q, P)
+c_storage_clone = _bind("tensor_storage_clone", P, P)
+c_storage_fill_ = _bind("tensor_storage_fill_", P, Q)
+c_storage_copy_ = _bind("tensor_storage_copy_", P, P)
+c_storage_byteswap_ = _bind("tensor_storage_byteswap_", P, E)
 c_storage_resize_ = _bind("tensor_storage_resize_", P, Q)
-c_storage_fix_ = _bind("tensor_storage_fix_", P)
+c_storage_resizable = _bind("tensor_storage_resizable", P, P)
+c_storage_share_memory_ = _bind("tensor_storage_share_memory_", P)
+c_storage_is_shared = _bind("tensor_storage_is_shared", P, P)
+c_storage_descriptor = _bind("tensor_storage_descriptor", P, P)
+c_storage_from_descriptor = _bind("tensor_storage_from_descriptor", Q, Q, P)
+c_storage_pin_memory = _bind("tensor_storage_pin_memory", P, P)
+c_storage_is_pinned = _bind("tensor_storage_is_pinned", P, P)
 c_storage_get_device = _bind("tensor_storage_get_device", P, P)
 c_storage_use_count = _bind("tensor_storage_use_count", P, P)
 c_storage_to_string = _bind("tensor_storage_to_string", P, E, P)
-c_memory_stats = _bind("tensor_memory_stats", P, P, P, P)
+c_memory_stats = _bind("tensor_memory_stats", P, P, P, P, P, P)
+c_memory_stats_of = _bind("tensor_memory_stats_of", E, P, P, P)
+c_memory_summary = _bind("tensor_memory_summary", P)
 c_reset_peak_memory_stats = _bind("tensor_reset_peak_memory_stats", )
 c_empty_cache = _bind("tensor_empty_cache", )
 c_set_memory_limit = _bind("tensor_set_memory_limit", Q)
@@ -13796,8 +13818,105 @@ def untyped_storage(input):
     return result
 
 
+_lend_default_result = _result_type("lend", ("held", "data", "read_only"))
+
+
+def lend(input):
+    """What an array of another library needs to use the memory of `input`: a tensor that keeps it alive, the address
+    of the first element, and whether it must not be written. The storage can no longer be resized or moved to shared
+    memory.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "lend", "input")
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    cell2 = _take() if _cells else _Cell()
+    status = c_lend(input._h, cell0.address, cell1.address, cell2.address)
+    if status:
+        raise _failure(status)
+    result = _lend_default_result((_wrap(cell0.p), cell1.p or 0, cell2.b))
+    _put(cell0)
+    _put(cell1)
+    _put(cell2)
+    return result
+
+
+def from_file(filename, *, shared=None, size=0, dtype=None, layout=None, device=None):
+    """Maps the first `size` elements of a file as a tensor of one dimension. With `shared`, changes go to the file, which is made or
+    lengthened where it is too short; otherwise they stay in this process, and the file must be long enough. A file must not be
+    cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
+    """
+    filename = _text(filename, "from_file", "filename")
+    shared = -1 if shared is None else _flag(shared, "from_file", "shared")
+    if size.__class__ is not _Int or not _LOW <= size <= _HIGH:
+        size = _optional_integer(size, "from_file", "size")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "from_file", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "from_file", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "from_file", "device")
+    cell = _take() if _cells else _Cell()
+    status = c_from_file(filename, shared, size, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def share_memory_(input):
+    """Moves the storage of `input` into memory that other processes can map; every tensor over the storage moves along. Memory of another
+    library is copied. Storages whose memory an array of the host language shares cannot be moved.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "share_memory_", "input")
+    status = c_share_memory_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def is_shared(input):
+    """True when other processes can map the memory of `input`; true for meta tensors, which have none."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "is_shared", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_is_shared(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
+
+
+def pin_memory(input):
+    """Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "pin_memory", "input")
+    cell = _take() if _cells else _Cell()
+    status = c_pin_memory(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def is_pinned(input):
+    """True when the memory is page-locked, which needs an accelerator."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "is_pinned", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_is_pinned(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
+
+
 def storage_new(nbytes, *, device=None):
-    """Makes a storage of `nbytes` zero bytes."""
+    """Makes a storage of `nbytes` zero bytes. A storage on `meta` has a size and no bytes."""
     if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
         nbytes = _integer(nbytes, "storage_new", "nbytes")
     device = _NO_DEVICE if device is None else _device(device, "storage_new", "device")
@@ -13806,6 +13925,38 @@ def storage_new(nbytes, *, device=None):
     if status:
         raise _failure(status)
     result = _wrap_storage(cell0.p)
+    _put(cell0)
+    return result
+
+
+def storage_from_file(filename, *, shared=False, nbytes=0):
+    """Maps the first `nbytes` bytes of a file. With `shared`, changes go to the file, which is made or lengthened where it is too
+    short; otherwise they stay in this storage, and the file must be long enough. Mapped storages cannot be resized. A file must
+    not be cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
+    """
+    filename = _text(filename, "storage_from_file", "filename")
+    if shared.__class__ is not _Bool:
+        shared = _flag(shared, "storage_from_file", "shared")
+    if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
+        nbytes = _integer(nbytes, "storage_from_file", "nbytes")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_from_file(filename, shared, nbytes, cell0.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_storage(cell0.p)
+    _put(cell0)
+    return result
+
+
+def storage_filename(input):
+    """The file that changes of the storage go to; empty for storages without one."""
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_filename", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_filename(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = _string(cell0.p)
     _put(cell0)
     return result
 
@@ -13836,9 +13987,94 @@ def storage_data_ptr(input):
     return result
 
 
+def storage_view(input, *, dtype=None):
+    """All whole elements of `dtype` in the storage, as a tensor of one dimension that shares them. Bytes, uint8, unless
+    given; the quantized dtypes give the integers that they keep.
+    """
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_view", "input")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "storage_view", "dtype")
+    cell = _take() if _cells else _Cell()
+    status = c_storage_view(input._h, dtype, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def storage_slice(input, start, stop):
+    """The bytes from `start` to `stop`, shared. Neither storage can be resized from then on."""
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_slice", "input")
+    if start.__class__ is not _Int or not _LOW <= start <= _HIGH:
+        start = _integer(start, "storage_slice", "start")
+    if stop.__class__ is not _Int or not _LOW <= stop <= _HIGH:
+        stop = _integer(stop, "storage_slice", "stop")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_slice(input._h, start, stop, cell0.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_storage(cell0.p)
+    _put(cell0)
+    return result
+
+
+def storage_clone(input):
+    """A copy of the storage."""
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_clone", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_clone(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_storage(cell0.p)
+    _put(cell0)
+    return result
+
+
+def storage_fill_(input, value):
+    """Sets every byte to the low 8 bits of `value`."""
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_fill_", "input")
+    if value.__class__ is not _Int or not _LOW <= value <= _HIGH:
+        value = _integer(value, "storage_fill_", "value")
+    status = c_storage_fill_(input._h, value)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def storage_copy_(input, source):
+    """Copies the bytes of `source`, which must have the same size."""
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_copy_", "input")
+    if source.__class__ is not _Storage:
+        source = _storage(source, "storage_copy_", "source")
+    status = c_storage_copy_(input._h, source._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def storage_byteswap_(input, dtype):
+    """Reverses the order of the bytes of every element of `dtype`; complex elements part by part. The size must be a whole number of
+    elements.
+    """
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_byteswap_", "input")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "storage_byteswap_", "dtype")
+    status = c_storage_byteswap_(input._h, dtype)
+    if status:
+        raise _failure(status)
+    return input
+
+
 def storage_resize_(input, nbytes):
     """Changes the storage's size, keeping the bytes that fit. Tensors that view it keep their shapes, and must not be used
-    where they reach beyond a shrunk storage. Storages that another library owns cannot be resized.
+    where they reach beyond a shrunk storage. Mapped storages, slices, and storages whose memory another library owns or uses
+    cannot be resized.
     """
     if input.__class__ is not _Storage:
         input = _storage(input, "storage_resize_", "input")
@@ -13850,16 +14086,100 @@ def storage_resize_(input, nbytes):
     return input
 
 
-def storage_fix_(input):
-    """Makes the storage keep its bytes where they are until it is freed; resizing it is an error from then on. For arrays of other
-    libraries that share the memory.
+def storage_resizable(input):
+    """True when the storage can be resized."""
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_resizable", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_resizable(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
+
+
+def storage_share_memory_(input):
+    """Moves the storage into memory that other processes can map. Memory of another library is copied. Storages whose memory an array
+    of the host language shares cannot be moved.
     """
     if input.__class__ is not _Storage:
-        input = _storage(input, "storage_fix_", "input")
-    status = c_storage_fix_(input._h)
+        input = _storage(input, "storage_share_memory_", "input")
+    status = c_storage_share_memory_(input._h)
     if status:
         raise _failure(status)
     return input
+
+
+def storage_is_shared(input):
+    """True when other processes can map the storage: it is in shared memory, or mapped from a file with `shared`."""
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_is_shared", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_is_shared(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
+
+
+def storage_descriptor(input):
+    """The file descriptor with which another process maps a shared storage, by storage_from_descriptor. The storage owns it; send a duplicate. It
+    has no name in the file system: the memory is gone when the last process that has it ends, whatever way.
+    """
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_descriptor", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_descriptor(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.i
+    _put(cell0)
+    return result
+
+
+def storage_from_descriptor(descriptor, nbytes):
+    """Maps `nbytes` bytes of the shared memory that a descriptor from another process names. The descriptor stays the caller's.
+    Memory that this process has mapped already gives the storage that it has.
+    """
+    if descriptor.__class__ is not _Int or not _LOW <= descriptor <= _HIGH:
+        descriptor = _integer(descriptor, "storage_from_descriptor", "descriptor")
+    if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
+        nbytes = _integer(nbytes, "storage_from_descriptor", "nbytes")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_from_descriptor(descriptor, nbytes, cell0.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_storage(cell0.p)
+    _put(cell0)
+    return result
+
+
+def storage_pin_memory(input):
+    """Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator."""
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_pin_memory", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_pin_memory(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_storage(cell0.p)
+    _put(cell0)
+    return result
+
+
+def storage_is_pinned(input):
+    """True when the memory is page-locked, which needs an accelerator."""
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_is_pinned", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_is_pinned(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
 
 
 def storage_get_device(input):
@@ -13902,23 +14222,61 @@ def storage_to_string(input, *, dtype=None):
     return result
 
 
-_memory_stats_default_result = _result_type("memory_stats", ("in_use", "peak", "cached", "blocks"))
+_memory_stats_default_result = _result_type("memory_stats", ("in_use", "peak", "cached", "limit", "tensors", "storages"))
 
 
 def memory_stats():
-    """Bytes of live storages, the highest such number so far, bytes kept for reuse, and the number of live storages."""
+    """Bytes of live storages, without mapped files and other libraries' memory; the highest such number so far; bytes kept for reuse; the limit,
+    0 for none; the number of live tensors, and of live storages that have bytes.
+    """
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     cell2 = _take() if _cells else _Cell()
     cell3 = _take() if _cells else _Cell()
-    status = c_memory_stats(cell0.address, cell1.address, cell2.address, cell3.address)
+    cell4 = _take() if _cells else _Cell()
+    cell5 = _take() if _cells else _Cell()
+    status = c_memory_stats(cell0.address, cell1.address, cell2.address, cell3.address, cell4.address, cell5.address)
     if status:
         raise _failure(status)
-    result = _memory_stats_default_result((cell0.i, cell1.i, cell2.i, cell3.i))
+    result = _memory_stats_default_result((cell0.i, cell1.i, cell2.i, cell3.i, cell4.i, cell5.i))
     _put(cell0)
     _put(cell1)
     _put(cell2)
     _put(cell3)
+    _put(cell4)
+    _put(cell5)
+    return result
+
+
+_memory_stats_of_default_result = _result_type("memory_stats_of", ("tensors", "storages", "nbytes"))
+
+
+def memory_stats_of(dtype=None):
+    """The number of live tensors of `dtype`, the number of storages that they view, and the bytes of these storages. Without a dtype: the
+    storages that programs hold as such.
+    """
+    dtype = -1 if dtype is None else _dtype_code(dtype, "memory_stats_of", "dtype")
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    cell2 = _take() if _cells else _Cell()
+    status = c_memory_stats_of(dtype, cell0.address, cell1.address, cell2.address)
+    if status:
+        raise _failure(status)
+    result = _memory_stats_of_default_result((cell0.i, cell1.i, cell2.i))
+    _put(cell0)
+    _put(cell1)
+    _put(cell2)
+    return result
+
+
+def memory_summary():
+    """All of memory_stats and memory_stats_of as a table for people."""
+    cell0 = _take() if _cells else _Cell()
+    status = c_memory_summary(cell0.address)
+    if status:
+        raise _failure(status)
+    result = _string(cell0.p)
+    _put(cell0)
     return result
 
 
@@ -13937,7 +14295,9 @@ def empty_cache():
 
 
 def set_memory_limit(nbytes):
-    """Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit."""
+    """Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit. The environment
+    variable LIBTENSOR_MEMORY_LIMIT sets it when the library is loaded: bytes, or a number with K, M, G or T for powers of 1024.
+    """
     if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
         nbytes = _integer(nbytes, "set_memory_limit", "nbytes")
     status = c_set_memory_limit(nbytes)
@@ -15879,5 +16239,5 @@ def __invert__(self):
 _Tensor.__invert__ = __invert__
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
-_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_get", "index_set_", "index_set_scalar_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "data_ptr", "is_read_only", "untyped_storage", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_get", "index_set_", "index_set_scalar_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))

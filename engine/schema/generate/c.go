@@ -248,7 +248,11 @@ func (f form) cArgument(i int) string {
 	case "device":
 		return fmt.Sprintf("LT_ENUM(%s.type, -1, 2, %s); %s.device = %s;", name, op, slot, name)
 	case "dtype":
-		return fmt.Sprintf("LT_ENUM(%s, -1, 13, %s); %s.i = %s;", name, op, slot, name)
+		last := 13
+		if f.op.Args[0].Type.Base == "Storage" {
+			last = 18 // quantized types too
+		}
+		return fmt.Sprintf("LT_ENUM(%s, -1, %d, %s); %s.i = %s;", name, last, op, slot, name)
 	case "layout":
 		return fmt.Sprintf("LT_ENUM(%s, -1, 5, %s); %s.i = %s;", name, op, slot, name)
 	case "memory_format":

@@ -27,7 +27,7 @@ type pyFunction struct {
 }
 
 // pyInternal are the functions that the hand-written modules call and that users do not see.
-var pyInternal = []string{"scalar_operand", "to_string", "parse_device", "default_generator", "from_data", "from_blob", "index_get", "index_set_", "index_set_scalar_",
+var pyInternal = []string{"scalar_operand", "to_string", "parse_device", "default_generator", "from_data", "from_blob", "lend", "index_get", "index_set_", "index_set_scalar_",
 	"set_default_device", "get_default_device", "set_default_dtype", "slice", "T", "H", "mT", "mH"}
 
 // pyVariadic are the functions whose list of tensors is given as separate arguments.
