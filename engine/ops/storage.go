@@ -45,15 +45,7 @@ func FromBlob(data unsafe.Pointer, nbytes int64, d dtype.DType, size, stride []i
 	if stride == nil {
 		stride = shape.ContiguousStrides(size)
 	}
-	// Until the geometry is proved, the bytes stay the caller's.
-	owner := &storage.External{}
-	s := storage.FromExternal(data, nbytes, device.Host, owner, readOnly)
-	defer s.Release()
-	t, err := tensor.New("from_blob", s, d, size, stride, 0)
-	if err == nil {
-		owner.Deleter, owner.Context = deleter, context
-	}
-	return t, err
+	return tensor.FromExternal("from_blob", data, nbytes, d, size, stride, storage.External{Deleter: deleter, Context: context}, readOnly)
 }
 
 // alignOf is the alignment of an element: that of its real parts.

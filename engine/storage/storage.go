@@ -117,8 +117,15 @@ func (s *Storage) Class() int64 { return ParkClass(s.capacity) }
 
 // FromExternal wraps nbytes at data, which owner keeps alive.
 func FromExternal(data unsafe.Pointer, nbytes int64, d device.Device, owner *External, readOnly bool) *Storage {
+	s := new(Storage)
+	s.InitExternal(data, nbytes, d, owner, readOnly)
+	return s
+}
+
+// InitExternal is FromExternal in memory that the caller has.
+func (s *Storage) InitExternal(data unsafe.Pointer, nbytes int64, d device.Device, owner *External, readOnly bool) {
 	memory.blocks.Add(1)
-	return &Storage{data: data, nbytes: nbytes, device: d, refs: 1, backing: owner, readOnly: readOnly}
+	s.data, s.nbytes, s.device, s.refs, s.backing, s.readOnly = data, nbytes, d, 1, owner, readOnly
 }
 
 // Slice is a storage of the bytes from start to stop, which it shares. Neither can be resized from then on.

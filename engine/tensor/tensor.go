@@ -147,6 +147,32 @@ func New(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, o
 	return t, nil
 }
 
+// guest is a tensor over memory of another owner, allocated together with its storage.
+type guest struct {
+	Tensor
+	own   storage.Storage
+	owner storage.External
+}
+
+// FromExternal views nbytes at data on the CPU, which owner keeps alive. On an error, its deleter is not called.
+func FromExternal(op string, data unsafe.Pointer, nbytes int64, d dtype.DType, sizes, strides []int64, owner storage.External, readOnly bool) (*Tensor, error) {
+	g := new(guest)
+	g.own.InitExternal(data, nbytes, device.Host, &g.owner, readOnly)
+	numel, err := checkGeometry(op, &g.own, d, sizes, strides, 0)
+	if err != nil {
+		g.own.Release()
+		return nil, err
+	}
+	g.owner = owner
+	t := &g.Tensor
+	t.storage, t.dtype, t.numel = &g.own, d, numel
+	t.setDims(len(sizes))
+	copy(t.sizes, sizes)
+	copy(t.strides, strides)
+	t.contiguous = shape.IsContiguous(t.sizes, t.strides)
+	return t, nil
+}
+
 func checkGeometry(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, offset int64) (int64, error) {
 	if len(sizes) != len(strides) {
 		return 0, status.Runtimef("%s: sizes %v and strides %v must have the same length", op, sizes, strides)

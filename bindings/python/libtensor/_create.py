@@ -130,6 +130,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     dtype = as_dtype(dtype)
     if isinstance(data, Tensor):
         return data.detach().to(dtype=dtype, device=device, copy=True)
+    if is_storage(data):
+        data = data.tolist()
     shared = is_array(data) and not sequence(data)
     made = from_array(data).to(dtype=dtype, copy=True) if shared else from_sequence(data, dtype)
     device = device if device is not None else default_device()
@@ -251,9 +253,7 @@ def legacy(dtype, args, device=None):
     if isinstance(data, Size):
         return _f.empty(data, dtype=dtype, device=device)
     if isinstance(data, (_storage.UntypedStorage, _typed_storage.TypedStorage)):
-        if getattr(data, "dtype", dtype) is not dtype:
-            raise RuntimeError(f"Tensor(): expected a storage of {dtype} or an UntypedStorage, but got one of {data.dtype}")
-        return _f.storage_view(_storage.checked(data, "Tensor", "data"), dtype=dtype)
+        return _f.storage_view(_typed_storage.untyped(data, dtype), dtype=dtype)
     if isinstance(data, Tensor):
         if data.dtype is not dtype:
             raise TypeError(f"expected {dtype} (got {data.dtype})")

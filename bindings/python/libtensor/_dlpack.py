@@ -7,7 +7,7 @@ from . import _dtypes
 from . import gen_functions as _f
 from ._errors import failure
 from ._interop import TYPES, View, from_interface, python_function, reachable
-from ._library import Cell, bind, cells, getter, last_error
+from ._library import Cell, cells, getter, last_error
 from ._results import wrap
 from ._tensor import Tensor
 
@@ -18,8 +18,8 @@ capsule_rename = python_function("PyCapsule_SetName", c_int, py_object, c_char_p
 dying_is = python_function("PyCapsule_IsValid", c_int, c_void_p, c_char_p)
 dying_pointer = python_function("PyCapsule_GetPointer", c_void_p, c_void_p, c_char_p)
 
-c_export = bind("tensor_to_dlpack", c_void_p, c_bool, c_bool, c_void_p)
-c_import = bind("tensor_from_dlpack", c_void_p, c_bool, c_void_p)
+c_export = getter("tensor_to_dlpack", c_int, c_void_p, c_bool, c_bool, c_void_p)
+c_import = getter("tensor_from_dlpack", c_int, c_void_p, c_bool, c_void_p)
 c_discard = getter("tensor_dlpack_free", None, c_void_p, c_bool)
 
 NAME, VERSIONED_NAME = b"dltensor", b"dltensor_versioned"

@@ -203,7 +203,7 @@ class UntypedStorage:
 
     def __reduce__(self):
         if self.device.type == "meta":
-            return _f.storage_new, (len(self), self.device)
+            return meta, (len(self),)
         return UntypedStorage, (ctypes.string_at(self.data_ptr(), len(self)),)
 
     def __buffer__(self, flags):
@@ -211,6 +211,10 @@ class UntypedStorage:
 
     def __repr__(self):
         return _f.storage_to_string(self)
+
+
+def meta(nbytes):
+    return _f.storage_new(nbytes, device="meta")
 
 
 def checked(value, function, argument):

@@ -108,6 +108,14 @@ class Tensor:
     def is_signed(self):
         return self.dtype.is_signed
 
+    def set_(self, *args, **kwargs):
+        """Makes the tensor a view of a storage, or of what another tensor views: see _f.set_."""
+        if args:
+            args = (_typed_storage.untyped(args[0], self.dtype), *args[1:])
+        elif "source" in kwargs:
+            kwargs["source"] = _typed_storage.untyped(kwargs["source"], self.dtype)
+        return _f.set_(self, *args, **kwargs)
+
     def share_memory_(self):
         """Moves the storage into memory that other processes can map, and returns the tensor."""
         _f.share_memory_(self)

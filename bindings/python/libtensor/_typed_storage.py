@@ -186,6 +186,15 @@ def typed(untyped, dtype):
     return TypedStorage(wrap_storage=untyped, dtype=dtype)
 
 
+def untyped(value, dtype):
+    """The UntypedStorage of a storage of `dtype`; other values as they are."""
+    if not isinstance(value, TypedStorage):
+        return value
+    if value.dtype is not dtype:
+        raise RuntimeError(f"expected a storage of {dtype} or an UntypedStorage, but got one of {value.dtype}")
+    return value.untyped()
+
+
 def of(tensor, dtype):
     """A storage of the tensor's elements, converted to `dtype`."""
     stored = _f.storage_view(UntypedStorage(0), dtype=dtype).dtype
