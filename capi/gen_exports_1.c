@@ -30,6 +30,12 @@ TENSOR_API tensor_status tensor_arcsin_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_arcsin(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_arcsin(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_acos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "acos", "out");
   lt_value a[1];
@@ -57,6 +63,12 @@ TENSOR_API tensor_status tensor_acos_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "acos", "out");
   tensor_status status = lt_invoke(&frame, "acos");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_acos(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_acos(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_arccos(const tensor_t *self, tensor_t **out) {
@@ -88,6 +100,12 @@ TENSOR_API tensor_status tensor_arccos_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_arccos(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_arccos(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_atan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atan", "out");
   lt_value a[1];
@@ -115,6 +133,12 @@ TENSOR_API tensor_status tensor_atan_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "atan", "out");
   tensor_status status = lt_invoke(&frame, "atan");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_atan(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_atan(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_arctan(const tensor_t *self, tensor_t **out) {
@@ -146,6 +170,12 @@ TENSOR_API tensor_status tensor_arctan_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_arctan(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_arctan(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_sinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinh", "out");
   lt_value a[1];
@@ -173,6 +203,12 @@ TENSOR_API tensor_status tensor_sinh_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "sinh", "out");
   tensor_status status = lt_invoke(&frame, "sinh");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_sinh(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_sinh(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_cosh(const tensor_t *self, tensor_t **out) {
@@ -204,6 +240,12 @@ TENSOR_API tensor_status tensor_cosh_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_cosh(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_cosh(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_tanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "tanh", "out");
   lt_value a[1];
@@ -231,6 +273,12 @@ TENSOR_API tensor_status tensor_tanh_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "tanh", "out");
   tensor_status status = lt_invoke(&frame, "tanh");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_tanh(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_tanh(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_asinh(const tensor_t *self, tensor_t **out) {
@@ -262,6 +310,12 @@ TENSOR_API tensor_status tensor_asinh_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_asinh(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_asinh(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_arcsinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arcsinh", "out");
   lt_value a[1];
@@ -289,6 +343,12 @@ TENSOR_API tensor_status tensor_arcsinh_out(const tensor_t *self, tensor_t *out)
   LT_OUTPUT(frame.out[0], out, "arcsinh", "out");
   tensor_status status = lt_invoke(&frame, "arcsinh");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_arcsinh(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_arcsinh(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_acosh(const tensor_t *self, tensor_t **out) {
@@ -320,6 +380,12 @@ TENSOR_API tensor_status tensor_acosh_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_acosh(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_acosh(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_arccosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arccosh", "out");
   lt_value a[1];
@@ -347,6 +413,12 @@ TENSOR_API tensor_status tensor_arccosh_out(const tensor_t *self, tensor_t *out)
   LT_OUTPUT(frame.out[0], out, "arccosh", "out");
   tensor_status status = lt_invoke(&frame, "arccosh");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_arccosh(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_arccosh(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_atanh(const tensor_t *self, tensor_t **out) {
@@ -378,6 +450,12 @@ TENSOR_API tensor_status tensor_atanh_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_atanh(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_atanh(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_arctanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arctanh", "out");
   lt_value a[1];
@@ -407,6 +485,12 @@ TENSOR_API tensor_status tensor_arctanh_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_arctanh(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_arctanh(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_sigmoid(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sigmoid", "out");
   lt_value a[1];
@@ -434,6 +518,12 @@ TENSOR_API tensor_status tensor_sigmoid_out(const tensor_t *self, tensor_t *out)
   LT_OUTPUT(frame.out[0], out, "sigmoid", "out");
   tensor_status status = lt_invoke(&frame, "sigmoid");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_sigmoid(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_sigmoid(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_atan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -468,6 +558,12 @@ TENSOR_API tensor_status tensor_atan2_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_atan2(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_atan2(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_arctan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "arctan2", "out");
   lt_value a[2];
@@ -498,6 +594,12 @@ TENSOR_API tensor_status tensor_arctan2_out(const tensor_t *self, const tensor_t
   LT_OUTPUT(frame.out[0], out, "arctan2", "out");
   tensor_status status = lt_invoke(&frame, "arctan2");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_arctan2(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_arctan2(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_hypot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -532,6 +634,12 @@ TENSOR_API tensor_status tensor_hypot_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_hypot(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_hypot(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_index *index, int64_t index_len, tensor_t **out) {
   LT_RESULT(out, "index_get", "out");
   lt_value a[2];
@@ -543,6 +651,12 @@ TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_ind
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_index_get(const tensor_t *self, const tensor_index *index, int64_t index_len) {
+  tensor_t *made;
+  tensor_status status = tensor_index_get(self, index, index_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *index, int64_t index_len, const tensor_t *value) {
@@ -591,6 +705,12 @@ TENSOR_API tensor_status tensor_index_put_(tensor_t *self, const tensor_t *const
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_index_put(const tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values) {
+  tensor_t *made;
+  tensor_status status = tensor_index_put(self, indices, indices_len, values, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_index_select(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t **out) {
   LT_RESULT(out, "index_select", "out");
   lt_value a[3];
@@ -616,6 +736,12 @@ TENSOR_API tensor_status tensor_index_select_out(const tensor_t *self, int64_t d
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_index_select(const tensor_t *self, int64_t dim, const tensor_t *index) {
+  tensor_t *made;
+  tensor_status status = tensor_index_select(self, dim, index, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_masked_select(const tensor_t *self, const tensor_t *mask, tensor_t **out) {
   LT_RESULT(out, "masked_select", "out");
   lt_value a[2];
@@ -637,6 +763,12 @@ TENSOR_API tensor_status tensor_masked_select_out(const tensor_t *self, const te
   LT_OUTPUT(frame.out[0], out, "masked_select", "out");
   tensor_status status = lt_invoke(&frame, "masked_select");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_masked_select(const tensor_t *self, const tensor_t *mask) {
+  tensor_t *made;
+  tensor_status status = tensor_masked_select(self, mask, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_masked_fill(const tensor_t *self, const tensor_t *mask, const tensor_t *value, tensor_t **out) {
@@ -689,6 +821,18 @@ TENSOR_API tensor_status tensor_masked_fill_scalar_(tensor_t *self, const tensor
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_masked_fill(const tensor_t *self, const tensor_t *mask, const tensor_t *value) {
+  tensor_t *made;
+  tensor_status status = tensor_masked_fill(self, mask, value, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_masked_fill_scalar(const tensor_t *self, const tensor_t *mask, tensor_scalar value) {
+  tensor_t *made;
+  tensor_status status = tensor_masked_fill_scalar(self, mask, value, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_masked_scatter(const tensor_t *self, const tensor_t *mask, const tensor_t *source, tensor_t **out) {
   LT_RESULT(out, "masked_scatter", "out");
   lt_value a[3];
@@ -711,6 +855,12 @@ TENSOR_API tensor_status tensor_masked_scatter_(tensor_t *self, const tensor_t *
   LT_REQUIRED(a[2], source, LT_TENSOR, "masked_scatter", "source");
   tensor_status status = lt_invoke(&frame, "masked_scatter");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_masked_scatter(const tensor_t *self, const tensor_t *mask, const tensor_t *source) {
+  tensor_t *made;
+  tensor_status status = tensor_masked_scatter(self, mask, source, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_gather(const tensor_t *self, int64_t dim, const tensor_t *index, bool sparse_grad, tensor_t **out) {
@@ -740,6 +890,12 @@ TENSOR_API tensor_status tensor_gather_out(const tensor_t *self, int64_t dim, co
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_gather(const tensor_t *self, int64_t dim, const tensor_t *index) {
+  tensor_t *made;
+  tensor_status status = tensor_gather(self, dim, index, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_take(const tensor_t *self, const tensor_t *index, tensor_t **out) {
   LT_RESULT(out, "take", "out");
   lt_value a[2];
@@ -761,6 +917,12 @@ TENSOR_API tensor_status tensor_take_out(const tensor_t *self, const tensor_t *i
   LT_OUTPUT(frame.out[0], out, "take", "out");
   tensor_status status = lt_invoke(&frame, "take");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_take(const tensor_t *self, const tensor_t *index) {
+  tensor_t *made;
+  tensor_status status = tensor_take(self, index, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_take_along_dim(const tensor_t *self, const tensor_t *indices, int64_t dim, tensor_t **out) {
@@ -788,6 +950,12 @@ TENSOR_API tensor_status tensor_take_along_dim_out(const tensor_t *self, const t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_take_along_dim(const tensor_t *self, const tensor_t *indices) {
+  tensor_t *made;
+  tensor_status status = tensor_take_along_dim(self, indices, TENSOR_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_nonzero(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "nonzero", "out");
   lt_value a[1];
@@ -807,6 +975,12 @@ TENSOR_API tensor_status tensor_nonzero_out(const tensor_t *self, tensor_t *out)
   LT_OUTPUT(frame.out[0], out, "nonzero", "out");
   tensor_status status = lt_invoke(&frame, "nonzero");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_nonzero(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_nonzero(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_nonzero_numpy(const tensor_t *self, tensor_t ***out, int64_t *out_len) {
@@ -833,6 +1007,12 @@ TENSOR_API tensor_status tensor_argwhere(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_argwhere(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_argwhere(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_put(const tensor_t *self, const tensor_t *index, const tensor_t *source, bool accumulate, tensor_t **out) {
   LT_RESULT(out, "put", "out");
   lt_value a[4];
@@ -857,6 +1037,12 @@ TENSOR_API tensor_status tensor_put_(tensor_t *self, const tensor_t *index, cons
   a[3].i = accumulate;
   tensor_status status = lt_invoke(&frame, "put");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_put(const tensor_t *self, const tensor_t *index, const tensor_t *source) {
+  tensor_t *made;
+  tensor_status status = tensor_put(self, index, source, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_scatter_src(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out) {
@@ -897,6 +1083,12 @@ TENSOR_API tensor_status tensor_scatter_src_out(const tensor_t *self, int64_t di
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_scatter_src(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src) {
+  tensor_t *made;
+  tensor_status status = tensor_scatter_src(self, dim, index, src, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_scatter_value(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "scatter.value", "out");
   lt_value a[4];
@@ -933,6 +1125,12 @@ TENSOR_API tensor_status tensor_scatter_value_out(const tensor_t *self, int64_t 
   LT_OUTPUT(frame.out[0], out, "scatter.value", "out");
   tensor_status status = lt_invoke(&frame, "scatter.value");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_scatter_value(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value) {
+  tensor_t *made;
+  tensor_status status = tensor_scatter_value(self, dim, index, value, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_scatter_src_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t **out) {
@@ -976,6 +1174,12 @@ TENSOR_API tensor_status tensor_scatter_src_reduce_out(const tensor_t *self, int
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_scatter_src_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce) {
+  tensor_t *made;
+  tensor_status status = tensor_scatter_src_reduce(self, dim, index, src, reduce, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_scatter_value_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce, tensor_t **out) {
   LT_RESULT(out, "scatter.value_reduce", "out");
   lt_value a[5];
@@ -1017,6 +1221,12 @@ TENSOR_API tensor_status tensor_scatter_value_reduce_out(const tensor_t *self, i
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_scatter_value_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce) {
+  tensor_t *made;
+  tensor_status status = tensor_scatter_value_reduce(self, dim, index, value, reduce, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_scatter_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out) {
   LT_RESULT(out, "scatter_add", "out");
   lt_value a[4];
@@ -1053,6 +1263,12 @@ TENSOR_API tensor_status tensor_scatter_add_out(const tensor_t *self, int64_t di
   LT_OUTPUT(frame.out[0], out, "scatter_add", "out");
   tensor_status status = lt_invoke(&frame, "scatter_add");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_scatter_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src) {
+  tensor_t *made;
+  tensor_status status = tensor_scatter_add(self, dim, index, src, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_scatter_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self, tensor_t **out) {
@@ -1099,6 +1315,12 @@ TENSOR_API tensor_status tensor_scatter_reduce_out(const tensor_t *self, int64_t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_scatter_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce) {
+  tensor_t *made;
+  tensor_status status = tensor_scatter_reduce(self, dim, index, src, reduce, true, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_index_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "index_add", "out");
   lt_value a[5];
@@ -1140,6 +1362,12 @@ TENSOR_API tensor_status tensor_index_add_out(const tensor_t *self, int64_t dim,
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_index_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source) {
+  tensor_t *made;
+  tensor_status status = tensor_index_add(self, dim, index, source, tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_index_copy(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t **out) {
   LT_RESULT(out, "index_copy", "out");
   lt_value a[4];
@@ -1176,6 +1404,12 @@ TENSOR_API tensor_status tensor_index_copy_out(const tensor_t *self, int64_t dim
   LT_OUTPUT(frame.out[0], out, "index_copy", "out");
   tensor_status status = lt_invoke(&frame, "index_copy");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_index_copy(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source) {
+  tensor_t *made;
+  tensor_status status = tensor_index_copy(self, dim, index, source, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_index_fill(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value, tensor_t **out) {
@@ -1232,6 +1466,18 @@ TENSOR_API tensor_status tensor_index_fill_scalar_(tensor_t *self, int64_t dim, 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_index_fill(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value) {
+  tensor_t *made;
+  tensor_status status = tensor_index_fill(self, dim, index, value, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_index_fill_scalar(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value) {
+  tensor_t *made;
+  tensor_status status = tensor_index_fill_scalar(self, dim, index, value, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_index_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t **out) {
   LT_RESULT(out, "index_reduce", "out");
   lt_value a[6];
@@ -1276,6 +1522,12 @@ TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t d
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_index_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce) {
+  tensor_t *made;
+  tensor_status status = tensor_index_reduce(self, dim, index, source, reduce, true, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "where.condition", "out");
   lt_value a[1];
@@ -1311,6 +1563,12 @@ TENSOR_API tensor_status tensor_cat_out(const tensor_t *const *tensors, int64_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_cat(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_cat(tensors, tensors_len, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_concat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "concat", "out");
   lt_value a[2];
@@ -1332,6 +1590,12 @@ TENSOR_API tensor_status tensor_concat_out(const tensor_t *const *tensors, int64
   LT_OUTPUT(frame.out[0], out, "concat", "out");
   tensor_status status = lt_invoke(&frame, "concat");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_concat(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_concat(tensors, tensors_len, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_concatenate(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
@@ -1357,6 +1621,12 @@ TENSOR_API tensor_status tensor_concatenate_out(const tensor_t *const *tensors, 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_concatenate(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_concatenate(tensors, tensors_len, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_stack(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "stack", "out");
   lt_value a[2];
@@ -1380,6 +1650,12 @@ TENSOR_API tensor_status tensor_stack_out(const tensor_t *const *tensors, int64_
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_stack(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_stack(tensors, tensors_len, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_hstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "hstack", "out");
   lt_value a[1];
@@ -1399,6 +1675,12 @@ TENSOR_API tensor_status tensor_hstack_out(const tensor_t *const *tensors, int64
   LT_OUTPUT(frame.out[0], out, "hstack", "out");
   tensor_status status = lt_invoke(&frame, "hstack");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_hstack(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_hstack(tensors, tensors_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_vstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
@@ -1422,6 +1704,12 @@ TENSOR_API tensor_status tensor_vstack_out(const tensor_t *const *tensors, int64
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_vstack(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_vstack(tensors, tensors_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_row_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "row_stack", "out");
   lt_value a[1];
@@ -1441,6 +1729,12 @@ TENSOR_API tensor_status tensor_row_stack_out(const tensor_t *const *tensors, in
   LT_OUTPUT(frame.out[0], out, "row_stack", "out");
   tensor_status status = lt_invoke(&frame, "row_stack");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_row_stack(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_row_stack(tensors, tensors_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_dstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
@@ -1464,6 +1758,12 @@ TENSOR_API tensor_status tensor_dstack_out(const tensor_t *const *tensors, int64
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_dstack(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_dstack(tensors, tensors_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_column_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "column_stack", "out");
   lt_value a[1];
@@ -1485,6 +1785,12 @@ TENSOR_API tensor_status tensor_column_stack_out(const tensor_t *const *tensors,
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_column_stack(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_column_stack(tensors, tensors_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_atleast_1d(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atleast_1d", "out");
   lt_value a[1];
@@ -1495,6 +1801,12 @@ TENSOR_API tensor_status tensor_atleast_1d(const tensor_t *self, tensor_t **out)
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_atleast_1d(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_atleast_1d(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_atleast_1d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
@@ -1521,6 +1833,12 @@ TENSOR_API tensor_status tensor_atleast_2d(const tensor_t *self, tensor_t **out)
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_atleast_2d(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_atleast_2d(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_atleast_2d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "atleast_2d.sequence", "out");
   lt_value a[1];
@@ -1543,6 +1861,12 @@ TENSOR_API tensor_status tensor_atleast_3d(const tensor_t *self, tensor_t **out)
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_atleast_3d(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_atleast_3d(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_atleast_3d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
@@ -1594,6 +1918,12 @@ TENSOR_API tensor_status tensor_cartesian_prod(const tensor_t *const *tensors, i
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_cartesian_prod(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_cartesian_prod(tensors, tensors_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_combinations(const tensor_t *self, int64_t r, bool with_replacement, tensor_t **out) {
   LT_RESULT(out, "combinations", "out");
   lt_value a[3];
@@ -1608,6 +1938,12 @@ TENSOR_API tensor_status tensor_combinations(const tensor_t *self, int64_t r, bo
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_combinations(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_combinations(self, 2, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_block_diag(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "block_diag", "out");
   lt_value a[1];
@@ -1618,6 +1954,12 @@ TENSOR_API tensor_status tensor_block_diag(const tensor_t *const *tensors, int64
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_block_diag(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_block_diag(tensors, tensors_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_repeat(const tensor_t *self, const int64_t *repeats, int64_t repeats_len, tensor_t **out) {
@@ -1633,6 +1975,12 @@ TENSOR_API tensor_status tensor_repeat(const tensor_t *self, const int64_t *repe
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_repeat(const tensor_t *self, const int64_t *repeats, int64_t repeats_len) {
+  tensor_t *made;
+  tensor_status status = tensor_repeat(self, repeats, repeats_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_tile(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "tile", "out");
   lt_value a[2];
@@ -1644,6 +1992,12 @@ TENSOR_API tensor_status tensor_tile(const tensor_t *self, const int64_t *dims, 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_tile(const tensor_t *self, const int64_t *dims, int64_t dims_len) {
+  tensor_t *made;
+  tensor_status status = tensor_tile(self, dims, dims_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_repeat_interleave_int(const tensor_t *self, int64_t repeats, int64_t dim, int64_t output_size, tensor_t **out) {
@@ -1661,6 +2015,12 @@ TENSOR_API tensor_status tensor_repeat_interleave_int(const tensor_t *self, int6
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_repeat_interleave_int(const tensor_t *self, int64_t repeats) {
+  tensor_t *made;
+  tensor_status status = tensor_repeat_interleave_int(self, repeats, TENSOR_NONE, TENSOR_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, const tensor_t *repeats, int64_t dim, int64_t output_size, tensor_t **out) {
   LT_RESULT(out, "repeat_interleave.tensor", "out");
   lt_value a[4];
@@ -1676,6 +2036,12 @@ TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, c
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_repeat_interleave_tensor(const tensor_t *self, const tensor_t *repeats) {
+  tensor_t *made;
+  tensor_status status = tensor_repeat_interleave_tensor(self, repeats, TENSOR_NONE, TENSOR_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64_t output_size, tensor_t **out) {
   LT_RESULT(out, "repeat_interleave", "out");
   lt_value a[2];
@@ -1687,6 +2053,12 @@ TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_repeat_interleave(const tensor_t *repeats) {
+  tensor_t *made;
+  tensor_status status = tensor_repeat_interleave(repeats, TENSOR_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_roll(const tensor_t *self, const int64_t *shifts, int64_t shifts_len, const int64_t *dims, int64_t dims_len, tensor_t **out) {
@@ -1716,6 +2088,12 @@ TENSOR_API tensor_status tensor_flip(const tensor_t *self, const int64_t *dims, 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_flip(const tensor_t *self, const int64_t *dims, int64_t dims_len) {
+  tensor_t *made;
+  tensor_status status = tensor_flip(self, dims, dims_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_fliplr(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "fliplr", "out");
   lt_value a[1];
@@ -1728,6 +2106,12 @@ TENSOR_API tensor_status tensor_fliplr(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_fliplr(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_fliplr(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_flipud(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "flipud", "out");
   lt_value a[1];
@@ -1738,6 +2122,12 @@ TENSOR_API tensor_status tensor_flipud(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_flipud(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_flipud(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_rot90(const tensor_t *self, int64_t k, const int64_t *dims, int64_t dims_len, tensor_t **out) {
@@ -1786,6 +2176,12 @@ TENSOR_API tensor_status tensor_tril_out(const tensor_t *self, int64_t diagonal,
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_tril(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_tril(self, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_triu(const tensor_t *self, int64_t diagonal, tensor_t **out) {
   LT_RESULT(out, "triu", "out");
   lt_value a[2];
@@ -1818,6 +2214,12 @@ TENSOR_API tensor_status tensor_triu_out(const tensor_t *self, int64_t diagonal,
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_triu(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_triu(self, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_diag(const tensor_t *self, int64_t diagonal, tensor_t **out) {
   LT_RESULT(out, "diag", "out");
   lt_value a[2];
@@ -1841,6 +2243,12 @@ TENSOR_API tensor_status tensor_diag_out(const tensor_t *self, int64_t diagonal,
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_diag(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_diag(self, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_diag_embed(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
   LT_RESULT(out, "diag_embed", "out");
   lt_value a[4];
@@ -1856,6 +2264,12 @@ TENSOR_API tensor_status tensor_diag_embed(const tensor_t *self, int64_t offset,
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_diag_embed(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_diag_embed(self, 0, -2, -1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_diagflat(const tensor_t *self, int64_t offset, tensor_t **out) {
   LT_RESULT(out, "diagflat", "out");
   lt_value a[2];
@@ -1867,6 +2281,12 @@ TENSOR_API tensor_status tensor_diagflat(const tensor_t *self, int64_t offset, t
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_diagflat(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_diagflat(self, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_diagonal_scatter(const tensor_t *self, const tensor_t *src, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
@@ -1885,6 +2305,12 @@ TENSOR_API tensor_status tensor_diagonal_scatter(const tensor_t *self, const ten
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_diagonal_scatter(const tensor_t *self, const tensor_t *src) {
+  tensor_t *made;
+  tensor_status status = tensor_diagonal_scatter(self, src, 0, 0, 1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t index, tensor_t **out) {
   LT_RESULT(out, "select_scatter", "out");
   lt_value a[4];
@@ -1898,6 +2324,12 @@ TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tenso
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_select_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t index) {
+  tensor_t *made;
+  tensor_status status = tensor_select_scatter(self, src, dim, index, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out) {
@@ -1917,6 +2349,12 @@ TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_slice_scatter(const tensor_t *self, const tensor_t *src) {
+  tensor_t *made;
+  tensor_status status = tensor_slice_scatter(self, src, 0, TENSOR_NONE, TENSOR_NONE, 1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const tensor_t *src, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out) {
   LT_RESULT(out, "as_strided_scatter", "out");
   lt_value a[5];
@@ -1931,6 +2369,12 @@ TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const t
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_as_strided_scatter(const tensor_t *self, const tensor_t *src, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
+  tensor_t *made;
+  tensor_status status = tensor_as_strided_scatter(self, src, size, size_len, stride, stride_len, TENSOR_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int64_t *shape, int64_t shape_len, tensor_t ***out, int64_t *out_len) {
@@ -1959,6 +2403,12 @@ TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_sum_to_size(const tensor_t *self, const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_sum_to_size(self, size, size_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int64_t *pad, int64_t pad_len, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "constant_pad_nd", "out");
   lt_value a[3];
@@ -1971,6 +2421,12 @@ TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int6
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_constant_pad_nd(const tensor_t *self, const int64_t *pad, int64_t pad_len) {
+  tensor_t *made;
+  tensor_status status = tensor_constant_pad_nd(self, pad, pad_len, tensor_int(0), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_logical_and(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2005,6 +2461,12 @@ TENSOR_API tensor_status tensor_logical_and_out(const tensor_t *self, const tens
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_logical_and(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_logical_and(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_logical_or(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logical_or", "out");
   lt_value a[2];
@@ -2035,6 +2497,12 @@ TENSOR_API tensor_status tensor_logical_or_out(const tensor_t *self, const tenso
   LT_OUTPUT(frame.out[0], out, "logical_or", "out");
   tensor_status status = lt_invoke(&frame, "logical_or");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_logical_or(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_logical_or(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_logical_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2069,6 +2537,12 @@ TENSOR_API tensor_status tensor_logical_xor_out(const tensor_t *self, const tens
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_logical_xor(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_logical_xor(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_logical_not(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "logical_not", "out");
   lt_value a[1];
@@ -2096,6 +2570,12 @@ TENSOR_API tensor_status tensor_logical_not_out(const tensor_t *self, tensor_t *
   LT_OUTPUT(frame.out[0], out, "logical_not", "out");
   tensor_status status = lt_invoke(&frame, "logical_not");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_logical_not(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_logical_not(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_bitwise_and(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2165,6 +2645,18 @@ TENSOR_API tensor_status tensor_bitwise_and_scalar_out(const tensor_t *self, ten
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_bitwise_and(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_and(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_bitwise_and_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_and_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_bitwise_or(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_or", "out");
   lt_value a[2];
@@ -2230,6 +2722,18 @@ TENSOR_API tensor_status tensor_bitwise_or_scalar_out(const tensor_t *self, tens
   LT_OUTPUT(frame.out[0], out, "bitwise_or", "out");
   tensor_status status = lt_invoke(&frame, "bitwise_or");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_bitwise_or(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_or(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_bitwise_or_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_or_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_bitwise_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2299,6 +2803,18 @@ TENSOR_API tensor_status tensor_bitwise_xor_scalar_out(const tensor_t *self, ten
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_bitwise_xor(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_xor(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_bitwise_xor_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_xor_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_bitwise_not(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "bitwise_not", "out");
   lt_value a[1];
@@ -2326,6 +2842,12 @@ TENSOR_API tensor_status tensor_bitwise_not_out(const tensor_t *self, tensor_t *
   LT_OUTPUT(frame.out[0], out, "bitwise_not", "out");
   tensor_status status = lt_invoke(&frame, "bitwise_not");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_bitwise_not(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_not(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_bitwise_left_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2395,6 +2917,18 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_out(const tensor_t *se
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_bitwise_left_shift(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_left_shift(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_bitwise_left_shift_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_left_shift_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_bitwise_right_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_right_shift", "out");
   lt_value a[2];
@@ -2462,6 +2996,18 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_out(const tensor_t *s
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_bitwise_right_shift(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_right_shift(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_bitwise_right_shift_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_right_shift_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "matmul", "out");
   lt_value a[2];
@@ -2483,6 +3029,12 @@ TENSOR_API tensor_status tensor_matmul_out(const tensor_t *self, const tensor_t 
   LT_OUTPUT(frame.out[0], out, "matmul", "out");
   tensor_status status = lt_invoke(&frame, "matmul");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_matmul(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_matmul(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
@@ -2508,6 +3060,12 @@ TENSOR_API tensor_status tensor_mm_out(const tensor_t *self, const tensor_t *mat
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_mm(const tensor_t *self, const tensor_t *mat2) {
+  tensor_t *made;
+  tensor_status status = tensor_mm(self, mat2, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_bmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
   LT_RESULT(out, "bmm", "out");
   lt_value a[2];
@@ -2529,6 +3087,12 @@ TENSOR_API tensor_status tensor_bmm_out(const tensor_t *self, const tensor_t *ma
   LT_OUTPUT(frame.out[0], out, "bmm", "out");
   tensor_status status = lt_invoke(&frame, "bmm");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_bmm(const tensor_t *self, const tensor_t *mat2) {
+  tensor_t *made;
+  tensor_status status = tensor_bmm(self, mat2, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_mv(const tensor_t *self, const tensor_t *vec, tensor_t **out) {
@@ -2554,6 +3118,12 @@ TENSOR_API tensor_status tensor_mv_out(const tensor_t *self, const tensor_t *vec
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_mv(const tensor_t *self, const tensor_t *vec) {
+  tensor_t *made;
+  tensor_status status = tensor_mv(self, vec, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_dot(const tensor_t *self, const tensor_t *tensor, tensor_t **out) {
   LT_RESULT(out, "dot", "out");
   lt_value a[2];
@@ -2575,6 +3145,12 @@ TENSOR_API tensor_status tensor_dot_out(const tensor_t *self, const tensor_t *te
   LT_OUTPUT(frame.out[0], out, "dot", "out");
   tensor_status status = lt_invoke(&frame, "dot");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_dot(const tensor_t *self, const tensor_t *tensor) {
+  tensor_t *made;
+  tensor_status status = tensor_dot(self, tensor, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_vdot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2600,6 +3176,12 @@ TENSOR_API tensor_status tensor_vdot_out(const tensor_t *self, const tensor_t *o
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_vdot(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_vdot(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_inner(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "inner", "out");
   lt_value a[2];
@@ -2621,6 +3203,12 @@ TENSOR_API tensor_status tensor_inner_out(const tensor_t *self, const tensor_t *
   LT_OUTPUT(frame.out[0], out, "inner", "out");
   tensor_status status = lt_invoke(&frame, "inner");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_inner(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_inner(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_outer(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
@@ -2646,6 +3234,12 @@ TENSOR_API tensor_status tensor_outer_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_outer(const tensor_t *self, const tensor_t *vec2) {
+  tensor_t *made;
+  tensor_status status = tensor_outer(self, vec2, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
   LT_RESULT(out, "ger", "out");
   lt_value a[2];
@@ -2667,6 +3261,12 @@ TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *ve
   LT_OUTPUT(frame.out[0], out, "ger", "out");
   tensor_status status = lt_invoke(&frame, "ger");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_ger(const tensor_t *self, const tensor_t *vec2) {
+  tensor_t *made;
+  tensor_status status = tensor_ger(self, vec2, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
@@ -2710,6 +3310,12 @@ TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2) {
+  tensor_t *made;
+  tensor_status status = tensor_addmm(self, mat1, mat2, tensor_int(1), tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_baddbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "baddbmm", "out");
   lt_value a[5];
@@ -2749,6 +3355,12 @@ TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t
   LT_OUTPUT(frame.out[0], out, "baddbmm", "out");
   tensor_status status = lt_invoke(&frame, "baddbmm");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_baddbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2) {
+  tensor_t *made;
+  tensor_status status = tensor_baddbmm(self, batch1, batch2, tensor_int(1), tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_addbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
@@ -2792,6 +3404,12 @@ TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_addbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2) {
+  tensor_t *made;
+  tensor_status status = tensor_addbmm(self, batch1, batch2, tensor_int(1), tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_addmv(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addmv", "out");
   lt_value a[5];
@@ -2831,6 +3449,12 @@ TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *
   LT_OUTPUT(frame.out[0], out, "addmv", "out");
   tensor_status status = lt_invoke(&frame, "addmv");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_addmv(const tensor_t *self, const tensor_t *mat, const tensor_t *vec) {
+  tensor_t *made;
+  tensor_status status = tensor_addmv(self, mat, vec, tensor_int(1), tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_addr(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
@@ -2874,6 +3498,12 @@ TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *v
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_addr(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2) {
+  tensor_t *made;
+  tensor_status status = tensor_addr(self, vec1, vec2, tensor_int(1), tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "einsum", "out");
   lt_value a[2];
@@ -2885,6 +3515,12 @@ TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *con
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_einsum(equation, tensors, tensors_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_tensordot(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t **out) {
@@ -2910,6 +3546,12 @@ TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor
   LT_OUTPUT(frame.out[0], out, "tensordot", "out");
   tensor_status status = lt_invoke(&frame, "tensordot");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_tensordot(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_tensordot(self, other, 2, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t **out) {
@@ -2939,6 +3581,12 @@ TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_tensordot_dims(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len) {
+  tensor_t *made;
+  tensor_status status = tensor_tensordot_dims(self, other, dims_self, dims_self_len, dims_other, dims_other_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
   LT_RESULT(out, "to_string", "out");
   lt_value a[6];
@@ -2966,6 +3614,12 @@ TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **o
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_scalar_operand(tensor_scalar value) {
+  tensor_t *made;
+  tensor_status status = tensor_scalar_operand(value, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {

@@ -91,6 +91,12 @@ TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_rand(const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_rand(size, size_len, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randn", "out");
   lt_value a[5];
@@ -118,6 +124,12 @@ TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len,
   LT_OUTPUT(frame.out[0], out, "randn", "out");
   tensor_status status = lt_invoke(&frame, "randn");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_randn(const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_randn(size, size_len, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -153,6 +165,12 @@ TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_randint(low, high, size, size_len, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint.high", "out");
   lt_value a[6];
@@ -184,6 +202,12 @@ TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *si
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_randint_high(int64_t high, const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_randint_high(high, size, size_len, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randperm", "out");
   lt_value a[5];
@@ -213,6 +237,12 @@ TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *gene
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_randperm(int64_t n) {
+  tensor_t *made;
+  tensor_status status = tensor_randperm(n, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "rand_like", "out");
   lt_value a[6];
@@ -230,6 +260,12 @@ TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_rand_like(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_rand_like(self, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randn_like", "out");
   lt_value a[6];
@@ -245,6 +281,12 @@ TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generato
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_randn_like(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_randn_like(self, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
@@ -266,6 +308,12 @@ TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_randint_like(const tensor_t *self, int64_t low, int64_t high) {
+  tensor_t *made;
+  tensor_status status = tensor_randint_like(self, low, high, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randint_like.high", "out");
   lt_value a[7];
@@ -282,6 +330,12 @@ TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_randint_like_high(const tensor_t *self, int64_t high) {
+  tensor_t *made;
+  tensor_status status = tensor_randint_like_high(self, high, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out) {
@@ -336,6 +390,18 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_normal_tensors(const tensor_t *mean, const tensor_t *std) {
+  tensor_t *made;
+  tensor_status status = tensor_normal_tensors(mean, std, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std) {
+  tensor_t *made;
+  tensor_status status = tensor_normal_tensors_scalar(mean, std, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "normal.size", "out");
   lt_value a[7];
@@ -369,6 +435,12 @@ TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const i
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_normal_size(double mean, double std, const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_normal_size(mean, std, size, size_len, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli", "out");
   lt_value a[2];
@@ -392,6 +464,12 @@ TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_gener
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_bernoulli(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_bernoulli(self, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli.p", "out");
   lt_value a[3];
@@ -404,6 +482,12 @@ TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tens
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_bernoulli_p(const tensor_t *self, double p) {
+  tensor_t *made;
+  tensor_status status = tensor_bernoulli_p(self, p, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out) {
@@ -433,6 +517,12 @@ TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t nu
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_multinomial(const tensor_t *self, int64_t num_samples) {
+  tensor_t *made;
+  tensor_status status = tensor_multinomial(self, num_samples, false, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "poisson", "out");
   lt_value a[2];
@@ -444,6 +534,12 @@ TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_poisson(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_poisson(self, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
@@ -636,6 +732,12 @@ TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, te
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_generator_get_state(tensor_generator_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_generator_get_state(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state) {
   lt_value a[2];
   lt_frame frame = {.op = 279, .mode = LT_FUNCTION, .args = a};
@@ -672,6 +774,12 @@ TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_sum(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_sum(self, NULL, 0, false, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nansum", "out");
   lt_value a[4];
@@ -697,6 +805,12 @@ TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *
   LT_OUTPUT(frame.out[0], out, "nansum", "out");
   tensor_status status = lt_invoke(&frame, "nansum");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_nansum(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_nansum(self, NULL, 0, false, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out) {
@@ -726,6 +840,12 @@ TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_prod(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_prod(self, TENSOR_NONE, false, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "mean", "out");
   lt_value a[4];
@@ -751,6 +871,12 @@ TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *di
   LT_OUTPUT(frame.out[0], out, "mean", "out");
   tensor_status status = lt_invoke(&frame, "mean");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_mean(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_mean(self, NULL, 0, false, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
@@ -780,6 +906,12 @@ TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_nanmean(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_nanmean(self, NULL, 0, false, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "any", "out");
   lt_value a[3];
@@ -803,6 +935,12 @@ TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim
   LT_OUTPUT(frame.out[0], out, "any", "out");
   tensor_status status = lt_invoke(&frame, "any");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_any(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_any(self, NULL, 0, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
@@ -830,6 +968,12 @@ TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_all(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_all(self, NULL, 0, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "count_nonzero", "out");
   lt_value a[2];
@@ -843,6 +987,12 @@ TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_count_nonzero(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_count_nonzero(self, NULL, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "std", "out");
   lt_value a[2];
@@ -854,6 +1004,12 @@ TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_std(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_std(self, true, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
@@ -883,6 +1039,12 @@ TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len) {
+  tensor_t *made;
+  tensor_status status = tensor_std_dim(self, dim, dim_len, true, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.correction", "out");
   lt_value a[4];
@@ -910,6 +1072,12 @@ TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const i
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_std_correction(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_std_correction(self, NULL, 0, tensor_none(), false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "var", "out");
   lt_value a[2];
@@ -921,6 +1089,12 @@ TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_var(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_var(self, true, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
@@ -950,6 +1124,12 @@ TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len) {
+  tensor_t *made;
+  tensor_status status = tensor_var_dim(self, dim, dim_len, true, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "var.correction", "out");
   lt_value a[4];
@@ -975,6 +1155,12 @@ TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const i
   LT_OUTPUT(frame.out[0], out, "var.correction", "out");
   tensor_status status = lt_invoke(&frame, "var.correction");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_var_correction(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_var_correction(self, NULL, 0, tensor_none(), false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, tensor_t **std, tensor_t **mean) {
@@ -1104,6 +1290,12 @@ TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_norm(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_norm(self, tensor_none(), NULL, 0, false, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm.name", "out");
   lt_value a[5];
@@ -1131,6 +1323,12 @@ TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *
   LT_OUTPUT(frame.out[0], out, "norm.name", "out");
   tensor_status status = lt_invoke(&frame, "norm.name");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_norm_name(const tensor_t *self, const char *p) {
+  tensor_t *made;
+  tensor_status status = tensor_norm_name(self, p, NULL, 0, false, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
@@ -1204,6 +1402,12 @@ TENSOR_API tensor_status tensor_max_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_max(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_max(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "max.dim", "values");
   LT_RESULT(indices, "max.dim", "indices");
@@ -1251,6 +1455,12 @@ TENSOR_API tensor_status tensor_min_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "min", "out");
   tensor_status status = lt_invoke(&frame, "min");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_min(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_min(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
@@ -1304,6 +1514,12 @@ TENSOR_API tensor_status tensor_max_other_out(const tensor_t *self, const tensor
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_max_other(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_max_other(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_min_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "min.other", "out");
   lt_value a[2];
@@ -1325,6 +1541,12 @@ TENSOR_API tensor_status tensor_min_other_out(const tensor_t *self, const tensor
   LT_OUTPUT(frame.out[0], out, "min.other", "out");
   tensor_status status = lt_invoke(&frame, "min.other");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_min_other(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_min_other(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **min, tensor_t **max) {
@@ -1380,6 +1602,12 @@ TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bo
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_argmax(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_argmax(self, TENSOR_NONE, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmin", "out");
   lt_value a[3];
@@ -1403,6 +1631,12 @@ TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bo
   LT_OUTPUT(frame.out[0], out, "argmin", "out");
   tensor_status status = lt_invoke(&frame, "argmin");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_argmin(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_argmin(self, TENSOR_NONE, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_floor(const tensor_t *self, tensor_t **out) {
@@ -1434,6 +1668,12 @@ TENSOR_API tensor_status tensor_floor_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_floor(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_floor(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ceil", "out");
   lt_value a[1];
@@ -1461,6 +1701,12 @@ TENSOR_API tensor_status tensor_ceil_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "ceil", "out");
   tensor_status status = lt_invoke(&frame, "ceil");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_ceil(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_ceil(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out) {
@@ -1492,6 +1738,12 @@ TENSOR_API tensor_status tensor_trunc_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_trunc(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_trunc(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "fix", "out");
   lt_value a[1];
@@ -1519,6 +1771,12 @@ TENSOR_API tensor_status tensor_fix_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "fix", "out");
   tensor_status status = lt_invoke(&frame, "fix");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_fix(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_fix(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
@@ -1553,6 +1811,12 @@ TENSOR_API tensor_status tensor_round_out(const tensor_t *self, int64_t decimals
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_round(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_round(self, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "frac", "out");
   lt_value a[1];
@@ -1580,6 +1844,12 @@ TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "frac", "out");
   tensor_status status = lt_invoke(&frame, "frac");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_frac(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_frac(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
@@ -1617,6 +1887,12 @@ TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const ten
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_clamp_tensor(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_clamp_tensor(self, NULL, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clamp", "out");
   lt_value a[3];
@@ -1650,6 +1926,12 @@ TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar mi
   LT_OUTPUT(frame.out[0], out, "clamp", "out");
   tensor_status status = lt_invoke(&frame, "clamp");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_clamp(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_clamp(self, tensor_none(), tensor_none(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
@@ -1687,6 +1969,12 @@ TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tens
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_clip_tensor(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_clip_tensor(self, NULL, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clip", "out");
   lt_value a[3];
@@ -1720,6 +2008,12 @@ TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min
   LT_OUTPUT(frame.out[0], out, "clip", "out");
   tensor_status status = lt_invoke(&frame, "clip");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_clip(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_clip(self, tensor_none(), tensor_none(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *min, tensor_t **out) {
@@ -1789,6 +2083,18 @@ TENSOR_API tensor_status tensor_clamp_min_scalar_out(const tensor_t *self, tenso
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_clamp_min(const tensor_t *self, const tensor_t *min) {
+  tensor_t *made;
+  tensor_status status = tensor_clamp_min(self, min, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_clamp_min_scalar(const tensor_t *self, tensor_scalar min) {
+  tensor_t *made;
+  tensor_status status = tensor_clamp_min_scalar(self, min, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp_max", "out");
   lt_value a[2];
@@ -1856,6 +2162,18 @@ TENSOR_API tensor_status tensor_clamp_max_scalar_out(const tensor_t *self, tenso
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_clamp_max(const tensor_t *self, const tensor_t *max) {
+  tensor_t *made;
+  tensor_status status = tensor_clamp_max(self, max, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_clamp_max_scalar(const tensor_t *self, tensor_scalar max) {
+  tensor_t *made;
+  tensor_status status = tensor_clamp_max_scalar(self, max, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "maximum", "out");
   lt_value a[2];
@@ -1877,6 +2195,12 @@ TENSOR_API tensor_status tensor_maximum_out(const tensor_t *self, const tensor_t
   LT_OUTPUT(frame.out[0], out, "maximum", "out");
   tensor_status status = lt_invoke(&frame, "maximum");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_maximum(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_maximum(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_minimum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -1902,6 +2226,12 @@ TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_minimum(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_minimum(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_fmax(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmax", "out");
   lt_value a[2];
@@ -1923,6 +2253,12 @@ TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *o
   LT_OUTPUT(frame.out[0], out, "fmax", "out");
   tensor_status status = lt_invoke(&frame, "fmax");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_fmax(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_fmax(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -1948,6 +2284,12 @@ TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *o
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_fmin(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_fmin(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "relu", "out");
   lt_value a[1];
@@ -1966,6 +2308,12 @@ TENSOR_API tensor_status tensor_relu_(tensor_t *self) {
   LT_REQUIRED(a[0], self, LT_TENSOR, "relu", "self");
   tensor_status status = lt_invoke(&frame, "relu");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_relu(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_relu(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2020,6 +2368,18 @@ TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, cons
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_where(condition, self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_where_scalar(const tensor_t *condition, const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_where_scalar(condition, self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "cumsum", "out");
   lt_value a[3];
@@ -2055,6 +2415,12 @@ TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, te
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_cumsum(const tensor_t *self, int64_t dim) {
+  tensor_t *made;
+  tensor_status status = tensor_cumsum(self, dim, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "cumprod", "out");
   lt_value a[3];
@@ -2088,6 +2454,12 @@ TENSOR_API tensor_status tensor_cumprod_out(const tensor_t *self, int64_t dim, t
   LT_OUTPUT(frame.out[0], out, "cumprod", "out");
   tensor_status status = lt_invoke(&frame, "cumprod");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_cumprod(const tensor_t *self, int64_t dim) {
+  tensor_t *made;
+  tensor_status status = tensor_cumprod(self, dim, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices) {
@@ -2165,6 +2537,12 @@ TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t d
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_logcumsumexp(const tensor_t *self, int64_t dim) {
+  tensor_t *made;
+  tensor_status status = tensor_logcumsumexp(self, dim, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "logsumexp", "out");
   lt_value a[3];
@@ -2188,6 +2566,12 @@ TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_
   LT_OUTPUT(frame.out[0], out, "logsumexp", "out");
   tensor_status status = lt_invoke(&frame, "logsumexp");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len) {
+  tensor_t *made;
+  tensor_status status = tensor_logsumexp(self, dim, dim_len, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
@@ -2215,6 +2599,12 @@ TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_softmax(const tensor_t *self, int64_t dim) {
+  tensor_t *made;
+  tensor_status status = tensor_softmax(self, dim, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "log_softmax", "out");
   lt_value a[3];
@@ -2238,6 +2628,12 @@ TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t di
   LT_OUTPUT(frame.out[0], out, "log_softmax", "out");
   tensor_status status = lt_invoke(&frame, "log_softmax");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_log_softmax(const tensor_t *self, int64_t dim) {
+  tensor_t *made;
+  tensor_status status = tensor_log_softmax(self, dim, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_sort(const tensor_t *self, int64_t dim, bool descending, tensor_t **values, tensor_t **indices) {
@@ -2312,6 +2708,12 @@ TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_argsort(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_argsort(self, -1, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable, int64_t dim, bool descending, tensor_t **out) {
   LT_RESULT(out, "argsort.stable", "out");
   lt_value a[4];
@@ -2325,6 +2727,12 @@ TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_argsort_stable(const tensor_t *self, bool stable) {
+  tensor_t *made;
+  tensor_status status = tensor_argsort_stable(self, stable, -1, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_msort(const tensor_t *self, tensor_t **out) {
@@ -2346,6 +2754,12 @@ TENSOR_API tensor_status tensor_msort_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "msort", "out");
   tensor_status status = lt_invoke(&frame, "msort");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_msort(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_msort(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_topk(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t **values, tensor_t **indices) {
@@ -2392,6 +2806,12 @@ TENSOR_API tensor_status tensor_median(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_median(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_median(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_median_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "median.dim", "values");
   LT_RESULT(indices, "median.dim", "indices");
@@ -2430,6 +2850,12 @@ TENSOR_API tensor_status tensor_nanmedian(const tensor_t *self, tensor_t **out) 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_nanmedian(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_nanmedian(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_nanmedian_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
@@ -2582,6 +3008,18 @@ TENSOR_API tensor_status tensor_searchsorted_scalar_out(const tensor_t *sorted_s
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_searchsorted(const tensor_t *sorted_sequence, const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_searchsorted(sorted_sequence, self, false, false, NULL, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_searchsorted_scalar(const tensor_t *sorted_sequence, tensor_scalar self) {
+  tensor_t *made;
+  tensor_status status = tensor_searchsorted_scalar(sorted_sequence, self, false, false, NULL, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_bucketize(const tensor_t *self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t **out) {
   LT_RESULT(out, "bucketize", "out");
   lt_value a[4];
@@ -2638,6 +3076,18 @@ TENSOR_API tensor_status tensor_bucketize_scalar_out(tensor_scalar self, const t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_bucketize(const tensor_t *self, const tensor_t *boundaries) {
+  tensor_t *made;
+  tensor_status status = tensor_bucketize(self, boundaries, false, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_bucketize_scalar(tensor_scalar self, const tensor_t *boundaries) {
+  tensor_t *made;
+  tensor_status status = tensor_bucketize_scalar(self, boundaries, false, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erf", "out");
   lt_value a[1];
@@ -2665,6 +3115,12 @@ TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "erf", "out");
   tensor_status status = lt_invoke(&frame, "erf");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_erf(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_erf(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
@@ -2696,6 +3152,12 @@ TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_erfc(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_erfc(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfinv", "out");
   lt_value a[1];
@@ -2723,6 +3185,12 @@ TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) 
   LT_OUTPUT(frame.out[0], out, "erfinv", "out");
   tensor_status status = lt_invoke(&frame, "erfinv");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_erfinv(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_erfinv(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
@@ -2754,6 +3222,12 @@ TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_lgamma(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_lgamma(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "digamma", "out");
   lt_value a[1];
@@ -2781,6 +3255,12 @@ TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out)
   LT_OUTPUT(frame.out[0], out, "digamma", "out");
   tensor_status status = lt_invoke(&frame, "digamma");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_digamma(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_digamma(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
@@ -2812,6 +3292,12 @@ TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_i0(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_i0(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinc", "out");
   lt_value a[1];
@@ -2839,5 +3325,11 @@ TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "sinc", "out");
   tensor_status status = lt_invoke(&frame, "sinc");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_sinc(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_sinc(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 

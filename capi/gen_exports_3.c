@@ -33,6 +33,12 @@ TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *ep
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_logit(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_logit(self, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "polygamma", "out");
   lt_value a[2];
@@ -54,6 +60,12 @@ TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, t
   LT_OUTPUT(frame.out[0], out, "polygamma", "out");
   tensor_status status = lt_invoke(&frame, "polygamma");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_polygamma(int64_t n, const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_polygamma(n, self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor_t **out) {
@@ -88,6 +100,12 @@ TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, te
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_mvlgamma(const tensor_t *self, int64_t p) {
+  tensor_t *made;
+  tensor_status status = tensor_mvlgamma(self, p, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igamma", "out");
   lt_value a[2];
@@ -118,6 +136,12 @@ TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t 
   LT_OUTPUT(frame.out[0], out, "igamma", "out");
   tensor_status status = lt_invoke(&frame, "igamma");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_igamma(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_igamma(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -152,6 +176,12 @@ TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_igammac(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_igammac(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logaddexp", "out");
   lt_value a[2];
@@ -175,6 +205,12 @@ TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_logaddexp(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_logaddexp(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_logaddexp2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logaddexp2", "out");
   lt_value a[2];
@@ -196,6 +232,12 @@ TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tenso
   LT_OUTPUT(frame.out[0], out, "logaddexp2", "out");
   tensor_status status = lt_invoke(&frame, "logaddexp2");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_logaddexp2(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_logaddexp2(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -265,6 +307,18 @@ TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_sc
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_xlogy(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_xlogy(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_xlogy_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_xlogy_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "gcd", "out");
   lt_value a[2];
@@ -295,6 +349,12 @@ TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *ot
   LT_OUTPUT(frame.out[0], out, "gcd", "out");
   tensor_status status = lt_invoke(&frame, "gcd");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_gcd(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_gcd(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -329,6 +389,12 @@ TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_lcm(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_lcm(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "nextafter", "out");
   lt_value a[2];
@@ -359,6 +425,12 @@ TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor
   LT_OUTPUT(frame.out[0], out, "nextafter", "out");
   tensor_status status = lt_invoke(&frame, "nextafter");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_nextafter(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_nextafter(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *values, tensor_t **out) {
@@ -393,6 +465,12 @@ TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_heaviside(const tensor_t *self, const tensor_t *values) {
+  tensor_t *made;
+  tensor_status status = tensor_heaviside(self, values, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ldexp", "out");
   lt_value a[2];
@@ -423,6 +501,12 @@ TENSOR_API tensor_status tensor_ldexp_out(const tensor_t *self, const tensor_t *
   LT_OUTPUT(frame.out[0], out, "ldexp", "out");
   tensor_status status = lt_invoke(&frame, "ldexp");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_ldexp(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_ldexp(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa, tensor_t **exponent) {
@@ -487,6 +571,12 @@ TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const doubl
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_nan_to_num(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_nan_to_num(self, NULL, NULL, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_deg2rad(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "deg2rad", "out");
   lt_value a[1];
@@ -514,6 +604,12 @@ TENSOR_API tensor_status tensor_deg2rad_out(const tensor_t *self, tensor_t *out)
   LT_OUTPUT(frame.out[0], out, "deg2rad", "out");
   tensor_status status = lt_invoke(&frame, "deg2rad");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_deg2rad(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_deg2rad(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_rad2deg(const tensor_t *self, tensor_t **out) {
@@ -545,6 +641,12 @@ TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_rad2deg(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_rad2deg(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.expit", "out");
   lt_value a[1];
@@ -564,6 +666,12 @@ TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t
   LT_OUTPUT(frame.out[0], out, "special.expit", "out");
   tensor_status status = lt_invoke(&frame, "special.expit");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_expit(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_expit(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **out) {
@@ -587,6 +695,12 @@ TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_exp2(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_exp2(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_expm1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.expm1", "out");
   lt_value a[1];
@@ -606,6 +720,12 @@ TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t
   LT_OUTPUT(frame.out[0], out, "special.expm1", "out");
   tensor_status status = lt_invoke(&frame, "special.expm1");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_expm1(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_expm1(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_log1p(const tensor_t *self, tensor_t **out) {
@@ -629,6 +749,12 @@ TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_log1p(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_log1p(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_erf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.erf", "out");
   lt_value a[1];
@@ -648,6 +774,12 @@ TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *
   LT_OUTPUT(frame.out[0], out, "special.erf", "out");
   tensor_status status = lt_invoke(&frame, "special.erf");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_erf(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_erf(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **out) {
@@ -671,6 +803,12 @@ TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_erfc(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_erfc(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.erfinv", "out");
   lt_value a[1];
@@ -690,6 +828,12 @@ TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_
   LT_OUTPUT(frame.out[0], out, "special.erfinv", "out");
   tensor_status status = lt_invoke(&frame, "special.erfinv");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_erfinv(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_erfinv(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_gammaln(const tensor_t *self, tensor_t **out) {
@@ -713,6 +857,12 @@ TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_gammaln(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_gammaln(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.digamma", "out");
   lt_value a[1];
@@ -732,6 +882,12 @@ TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor
   LT_OUTPUT(frame.out[0], out, "special.digamma", "out");
   tensor_status status = lt_invoke(&frame, "special.digamma");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_digamma(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_digamma(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out) {
@@ -755,6 +911,12 @@ TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_psi(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_psi(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.i0", "out");
   lt_value a[1];
@@ -776,6 +938,12 @@ TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *o
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_i0(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_i0(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_sinc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.sinc", "out");
   lt_value a[1];
@@ -795,6 +963,12 @@ TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t 
   LT_OUTPUT(frame.out[0], out, "special.sinc", "out");
   tensor_status status = lt_invoke(&frame, "special.sinc");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_sinc(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_sinc(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
@@ -820,6 +994,12 @@ TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_round(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_round(self, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double *eps, tensor_t **out) {
   LT_RESULT(out, "special.logit", "out");
   lt_value a[2];
@@ -841,6 +1021,12 @@ TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const do
   LT_OUTPUT(frame.out[0], out, "special.logit", "out");
   tensor_status status = lt_invoke(&frame, "special.logit");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_logit(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_logit(self, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
@@ -866,6 +1052,12 @@ TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_polygamma(int64_t n, const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_polygamma(n, self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64_t p, tensor_t **out) {
   LT_RESULT(out, "special.multigammaln", "out");
   lt_value a[2];
@@ -887,6 +1079,12 @@ TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, i
   LT_OUTPUT(frame.out[0], out, "special.multigammaln", "out");
   tensor_status status = lt_invoke(&frame, "special.multigammaln");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_multigammaln(const tensor_t *self, int64_t p) {
+  tensor_t *made;
+  tensor_status status = tensor_special_multigammaln(self, p, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_gammainc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -912,6 +1110,12 @@ TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_gammainc(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_special_gammainc(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special.gammaincc", "out");
   lt_value a[2];
@@ -933,6 +1137,12 @@ TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, cons
   LT_OUTPUT(frame.out[0], out, "special.gammaincc", "out");
   tensor_status status = lt_invoke(&frame, "special.gammaincc");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_gammaincc(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_special_gammaincc(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -983,6 +1193,18 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_xlogy(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_special_xlogy(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_special_xlogy_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_special_xlogy_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special.xlog1py", "out");
   lt_value a[2];
@@ -1029,6 +1251,18 @@ TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self,
   LT_OUTPUT(frame.out[0], out, "special.xlog1py", "out");
   tensor_status status = lt_invoke(&frame, "special.xlog1py");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_xlog1py(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_special_xlog1py(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_special_xlog1py_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_special_xlog1py_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -1079,6 +1313,18 @@ TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, te
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_zeta(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_special_zeta(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_special_zeta_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_special_zeta_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_diff(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t **out) {
   LT_RESULT(out, "diff", "out");
   lt_value a[5];
@@ -1108,6 +1354,12 @@ TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_diff(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_diff(self, 1, -1, NULL, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapezoid", "out");
   lt_value a[3];
@@ -1120,6 +1372,12 @@ TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, i
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_trapezoid(const tensor_t *y) {
+  tensor_t *made;
+  tensor_status status = tensor_trapezoid(y, tensor_int(1), -1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
@@ -1136,6 +1394,12 @@ TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_trapezoid_x(const tensor_t *y, const tensor_t *x) {
+  tensor_t *made;
+  tensor_status status = tensor_trapezoid_x(y, x, -1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapz", "out");
   lt_value a[3];
@@ -1148,6 +1412,12 @@ TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_trapz(const tensor_t *y) {
+  tensor_t *made;
+  tensor_status status = tensor_trapz(y, tensor_int(1), -1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
@@ -1164,6 +1434,12 @@ TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, in
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_trapz_x(const tensor_t *y, const tensor_t *x) {
+  tensor_t *made;
+  tensor_status status = tensor_trapz_x(y, x, -1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cumulative_trapezoid", "out");
   lt_value a[3];
@@ -1178,6 +1454,12 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_s
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_cumulative_trapezoid(const tensor_t *y) {
+  tensor_t *made;
+  tensor_status status = tensor_cumulative_trapezoid(y, tensor_int(1), -1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cumulative_trapezoid.x", "out");
   lt_value a[3];
@@ -1190,6 +1472,12 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_cumulative_trapezoid_x(const tensor_t *y, const tensor_t *x) {
+  tensor_t *made;
+  tensor_status status = tensor_cumulative_trapezoid_x(y, x, -1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, const tensor_t *fweights, const tensor_t *aweights, tensor_t **out) {
@@ -1207,6 +1495,12 @@ TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, co
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_cov(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_cov(self, 1, NULL, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "corrcoef", "out");
   lt_value a[1];
@@ -1217,6 +1511,12 @@ TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_corrcoef(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_corrcoef(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_cross(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t **out) {
@@ -1244,6 +1544,12 @@ TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_cross(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_cross(self, other, TENSOR_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "trace", "out");
   lt_value a[1];
@@ -1254,6 +1560,12 @@ TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_trace(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_trace(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other, tensor_scalar p, tensor_t **out) {
@@ -1270,6 +1582,12 @@ TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_dist(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_dist(self, other, tensor_int(2), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "from_data", "out");
   lt_value a[3];
@@ -1282,6 +1600,12 @@ TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_from_data(void *data, const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_from_data(data, size, size_len, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only, tensor_t **out) {
@@ -1301,6 +1625,12 @@ TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dty
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only) {
+  tensor_t *made;
+  tensor_status status = tensor_from_blob(data, nbytes, dtype, size, size_len, stride, stride_len, deleter, context, read_only, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
@@ -1482,6 +1812,12 @@ TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_view(const tensor_t *self, const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_view(self, size, size_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "view.dtype", "out");
   lt_value a[2];
@@ -1493,6 +1829,12 @@ TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dt
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_view_dtype(const tensor_t *self, tensor_dtype dtype) {
+  tensor_t *made;
+  tensor_status status = tensor_view_dtype(self, dtype, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -1508,6 +1850,12 @@ TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_view_as(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_view_as(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *shape, int64_t shape_len, tensor_t **out) {
   LT_RESULT(out, "reshape", "out");
   lt_value a[2];
@@ -1521,6 +1869,12 @@ TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *sha
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_reshape(const tensor_t *self, const int64_t *shape, int64_t shape_len) {
+  tensor_t *made;
+  tensor_status status = tensor_reshape(self, shape, shape_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "reshape_as", "out");
   lt_value a[2];
@@ -1532,6 +1886,12 @@ TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_reshape_as(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_reshape_as(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim, int64_t end_dim, tensor_t **out) {
@@ -1548,6 +1908,12 @@ TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim,
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_flatten(const tensor_t *self, int64_t start_dim, int64_t end_dim) {
+  tensor_t *made;
+  tensor_status status = tensor_flatten(self, start_dim, end_dim, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len, tensor_t **out) {
   LT_RESULT(out, "unflatten", "out");
   lt_value a[3];
@@ -1562,6 +1928,12 @@ TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, con
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_unflatten(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len) {
+  tensor_t *made;
+  tensor_status status = tensor_unflatten(self, dim, sizes, sizes_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ravel", "out");
   lt_value a[1];
@@ -1572,6 +1944,12 @@ TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_ravel(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_ravel(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out) {
@@ -1592,6 +1970,12 @@ TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self) {
   LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
   tensor_status status = lt_invoke(&frame, "t.matrix");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_t_matrix(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_t_matrix(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_transpose(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
@@ -1618,6 +2002,12 @@ TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_transpose(const tensor_t *self, int64_t dim0, int64_t dim1) {
+  tensor_t *made;
+  tensor_status status = tensor_transpose(self, dim0, dim1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, int64_t axis1, tensor_t **out) {
   LT_RESULT(out, "swapaxes", "out");
   lt_value a[3];
@@ -1640,6 +2030,12 @@ TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t
   a[2].i = axis1;
   tensor_status status = lt_invoke(&frame, "swapaxes");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_swapaxes(const tensor_t *self, int64_t axis0, int64_t axis1) {
+  tensor_t *made;
+  tensor_status status = tensor_swapaxes(self, axis0, axis1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
@@ -1666,6 +2062,12 @@ TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_swapdims(const tensor_t *self, int64_t dim0, int64_t dim1) {
+  tensor_t *made;
+  tensor_status status = tensor_swapdims(self, dim0, dim1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "permute", "out");
   lt_value a[2];
@@ -1677,6 +2079,12 @@ TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dim
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_permute(const tensor_t *self, const int64_t *dims, int64_t dims_len) {
+  tensor_t *made;
+  tensor_status status = tensor_permute(self, dims, dims_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out) {
@@ -1693,6 +2101,12 @@ TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, in
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_movedim(const tensor_t *self, int64_t source, int64_t destination) {
+  tensor_t *made;
+  tensor_status status = tensor_movedim(self, source, destination, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out) {
   LT_RESULT(out, "movedim.list", "out");
   lt_value a[3];
@@ -1705,6 +2119,12 @@ TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_movedim_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len) {
+  tensor_t *made;
+  tensor_status status = tensor_movedim_list(self, source, source_len, destination, destination_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out) {
@@ -1721,6 +2141,12 @@ TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, i
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_moveaxis(const tensor_t *self, int64_t source, int64_t destination) {
+  tensor_t *made;
+  tensor_status status = tensor_moveaxis(self, source, destination, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out) {
   LT_RESULT(out, "moveaxis.list", "out");
   lt_value a[3];
@@ -1735,6 +2161,12 @@ TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_moveaxis_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len) {
+  tensor_t *made;
+  tensor_status status = tensor_moveaxis_list(self, source, source_len, destination, destination_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "T", "out");
   lt_value a[1];
@@ -1745,6 +2177,12 @@ TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_T(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_T(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out) {
@@ -1759,6 +2197,12 @@ TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_mT(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_mT(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "mH", "out");
   lt_value a[1];
@@ -1769,6 +2213,12 @@ TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_mH(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_mH(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out) {
@@ -1783,6 +2233,12 @@ TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_H(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_H(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_adjoint(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "adjoint", "out");
   lt_value a[1];
@@ -1793,6 +2249,12 @@ TENSOR_API tensor_status tensor_adjoint(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_adjoint(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_adjoint(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_expand(const tensor_t *self, const int64_t *size, int64_t size_len, bool implicit, tensor_t **out) {
@@ -1809,6 +2271,12 @@ TENSOR_API tensor_status tensor_expand(const tensor_t *self, const int64_t *size
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_expand(const tensor_t *self, const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_expand(self, size, size_len, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_expand_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "expand_as", "out");
   lt_value a[2];
@@ -1822,6 +2290,12 @@ TENSOR_API tensor_status tensor_expand_as(const tensor_t *self, const tensor_t *
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_expand_as(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_expand_as(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_broadcast_to(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
   LT_RESULT(out, "broadcast_to", "out");
   lt_value a[2];
@@ -1833,6 +2307,12 @@ TENSOR_API tensor_status tensor_broadcast_to(const tensor_t *self, const int64_t
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_broadcast_to(const tensor_t *self, const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_broadcast_to(self, size, size_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_squeeze(const tensor_t *self, tensor_t **out) {
@@ -1853,6 +2333,12 @@ TENSOR_API tensor_status tensor_squeeze_(tensor_t *self) {
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze", "self");
   tensor_status status = lt_invoke(&frame, "squeeze");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_squeeze(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_squeeze(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_squeeze_dim(const tensor_t *self, int64_t dim, tensor_t **out) {
@@ -1877,6 +2363,12 @@ TENSOR_API tensor_status tensor_squeeze_dim_(tensor_t *self, int64_t dim) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_squeeze_dim(const tensor_t *self, int64_t dim) {
+  tensor_t *made;
+  tensor_status status = tensor_squeeze_dim(self, dim, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_squeeze_dims(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "squeeze.dims", "out");
   lt_value a[2];
@@ -1897,6 +2389,12 @@ TENSOR_API tensor_status tensor_squeeze_dims_(tensor_t *self, const int64_t *dim
   LT_SPAN(dim, dim_len, "squeeze.dims", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   tensor_status status = lt_invoke(&frame, "squeeze.dims");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_squeeze_dims(const tensor_t *self, const int64_t *dim, int64_t dim_len) {
+  tensor_t *made;
+  tensor_status status = tensor_squeeze_dims(self, dim, dim_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_unsqueeze(const tensor_t *self, int64_t dim, tensor_t **out) {
@@ -1921,6 +2419,12 @@ TENSOR_API tensor_status tensor_unsqueeze_(tensor_t *self, int64_t dim) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_unsqueeze(const tensor_t *self, int64_t dim) {
+  tensor_t *made;
+  tensor_status status = tensor_unsqueeze(self, dim, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow", "out");
   lt_value a[4];
@@ -1934,6 +2438,12 @@ TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_narrow(const tensor_t *self, int64_t dim, int64_t start, int64_t length) {
+  tensor_t *made;
+  tensor_status status = tensor_narrow(self, dim, start, length, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim, const tensor_t *start, int64_t length, tensor_t **out) {
@@ -1951,6 +2461,12 @@ TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim,
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_narrow_tensor(const tensor_t *self, int64_t dim, const tensor_t *start, int64_t length) {
+  tensor_t *made;
+  tensor_status status = tensor_narrow_tensor(self, dim, start, length, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_select(const tensor_t *self, int64_t dim, int64_t index, tensor_t **out) {
   LT_RESULT(out, "select", "out");
   lt_value a[3];
@@ -1963,6 +2479,12 @@ TENSOR_API tensor_status tensor_select(const tensor_t *self, int64_t dim, int64_
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_select(const tensor_t *self, int64_t dim, int64_t index) {
+  tensor_t *made;
+  tensor_status status = tensor_select(self, dim, index, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out) {
@@ -1979,6 +2501,12 @@ TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_slice(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step) {
+  tensor_t *made;
+  tensor_status status = tensor_slice(self, dim, start, end, step, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_as_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out) {
@@ -2007,6 +2535,12 @@ TENSOR_API tensor_status tensor_as_strided_(tensor_t *self, const int64_t *size,
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_as_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset) {
+  tensor_t *made;
+  tensor_status status = tensor_as_strided(self, size, size_len, stride, stride_len, storage_offset, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_unfold(const tensor_t *self, int64_t dimension, int64_t size, int64_t step, tensor_t **out) {
   LT_RESULT(out, "unfold", "out");
   lt_value a[4];
@@ -2020,6 +2554,12 @@ TENSOR_API tensor_status tensor_unfold(const tensor_t *self, int64_t dimension, 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_unfold(const tensor_t *self, int64_t dimension, int64_t size, int64_t step) {
+  tensor_t *made;
+  tensor_status status = tensor_unfold(self, dimension, size, step, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_diagonal(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
@@ -2037,6 +2577,12 @@ TENSOR_API tensor_status tensor_diagonal(const tensor_t *self, int64_t offset, i
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_diagonal(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2) {
+  tensor_t *made;
+  tensor_status status = tensor_diagonal(self, offset, dim1, dim2, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_detach(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "detach", "out");
   lt_value a[1];
@@ -2047,6 +2593,12 @@ TENSOR_API tensor_status tensor_detach(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_detach(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_detach(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor_t ***out, int64_t *out_len) {

@@ -337,6 +337,9 @@ func generateC(out *output, ops []*schema.Operator) error {
 			for _, f := range forms(ops[id]) {
 				b.WriteString(f.definition(id))
 			}
+			for _, f := range briefForms(ops[id]) {
+				b.WriteString(f.briefDefinition())
+			}
 		}
 		out.write(fmt.Sprintf("capi/gen_exports_%d.c", start/exportsPerFile), b.String())
 	}
