@@ -4176,458 +4176,200 @@ TENSOR_API intptr_t tensor_brief_new_ones(const tensor_t *self, const int64_t *s
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API tensor_status tensor_sqrt(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "sqrt", "out");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_save(const char *path, const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
+  lt_value a[4];
   lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
-  tensor_status status = lt_invoke(&frame, "sqrt");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
+  LT_TEXT(path, "save", "path"); a[0].text = path;
+  LT_TEXT(structure, "save", "structure"); a[1].text = structure;
+  LT_LIST(tensors, tensors_len, false, "save", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
+  a[3].i = compact;
+  tensor_status status = lt_invoke(&frame, "save");
   return status;
 }
 
-TENSOR_API tensor_status tensor_sqrt_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 107, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
-  tensor_status status = lt_invoke(&frame, "sqrt");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 107, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
-  LT_OUTPUT(frame.out[0], out, "sqrt", "out");
-  tensor_status status = lt_invoke(&frame, "sqrt");
-  return status;
-}
-
-TENSOR_API intptr_t tensor_brief_sqrt(const tensor_t *self) {
-  tensor_t *made;
-  tensor_status status = tensor_sqrt(self, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "rsqrt", "out");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact, tensor_t **out) {
+  LT_RESULT(out, "save_bytes", "out");
+  lt_value a[3];
   lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
-  tensor_status status = lt_invoke(&frame, "rsqrt");
+  LT_TEXT(structure, "save_bytes", "structure"); a[0].text = structure;
+  LT_LIST(tensors, tensors_len, false, "save_bytes", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
+  a[2].i = compact;
+  tensor_status status = lt_invoke(&frame, "save_bytes");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_rsqrt_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 108, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
-  tensor_status status = lt_invoke(&frame, "rsqrt");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 108, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
-  LT_OUTPUT(frame.out[0], out, "rsqrt", "out");
-  tensor_status status = lt_invoke(&frame, "rsqrt");
-  return status;
-}
-
-TENSOR_API intptr_t tensor_brief_rsqrt(const tensor_t *self) {
+TENSOR_API intptr_t tensor_brief_save_bytes(const char *structure, const tensor_t *const *tensors, int64_t tensors_len) {
   tensor_t *made;
-  tensor_status status = tensor_rsqrt(self, &made);
+  tensor_status status = tensor_save_bytes(structure, tensors, tensors_len, false, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "exp", "out");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
+  lt_value a[4];
   lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
-  tensor_status status = lt_invoke(&frame, "exp");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
+  LT_TEXT(path, "save_dict", "path"); a[0].text = path;
+  LT_TEXTS(names, names_len, "save_dict", "names"); a[1].list.data = names, a[1].list.length = names_len;
+  LT_LIST(tensors, tensors_len, false, "save_dict", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
+  a[3].i = compact;
+  tensor_status status = lt_invoke(&frame, "save_dict");
   return status;
 }
 
-TENSOR_API tensor_status tensor_exp_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 109, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
-  tensor_status status = lt_invoke(&frame, "exp");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 109, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
-  LT_OUTPUT(frame.out[0], out, "exp", "out");
-  tensor_status status = lt_invoke(&frame, "exp");
-  return status;
-}
-
-TENSOR_API intptr_t tensor_brief_exp(const tensor_t *self) {
-  tensor_t *made;
-  tensor_status status = tensor_exp(self, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "exp2", "out");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_load(const char *path, const char *map_location, bool mmap, char **structure, tensor_t ***tensors, int64_t *tensors_len) {
+  LT_RESULT(structure, "load", "structure");
+  LT_RESULT(tensors, "load", "tensors");
+  lt_value a[3];
   lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
-  tensor_status status = lt_invoke(&frame, "exp2");
+  LT_TEXT(path, "load", "path"); a[0].text = path;
+  a[1].text = map_location;
+  a[2].i = mmap;
+  tensor_status status = lt_invoke(&frame, "load");
   if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
+    *structure = (char *)frame.results[0].pointer;
+    *tensors = (tensor_t **)frame.results[1].list.data, *tensors_len = frame.results[1].list.length;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_exp2_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 110, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
-  tensor_status status = lt_invoke(&frame, "exp2");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 110, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
-  LT_OUTPUT(frame.out[0], out, "exp2", "out");
-  tensor_status status = lt_invoke(&frame, "exp2");
-  return status;
-}
-
-TENSOR_API intptr_t tensor_brief_exp2(const tensor_t *self) {
-  tensor_t *made;
-  tensor_status status = tensor_exp2(self, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "expm1", "out");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_load_bytes(const tensor_t *data, const char *map_location, char **structure, tensor_t ***tensors, int64_t *tensors_len) {
+  LT_RESULT(structure, "load_bytes", "structure");
+  LT_RESULT(tensors, "load_bytes", "tensors");
+  lt_value a[2];
   lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
-  tensor_status status = lt_invoke(&frame, "expm1");
+  LT_REQUIRED(a[0], data, LT_TENSOR, "load_bytes", "data");
+  a[1].text = map_location;
+  tensor_status status = lt_invoke(&frame, "load_bytes");
   if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
+    *structure = (char *)frame.results[0].pointer;
+    *tensors = (tensor_t **)frame.results[1].list.data, *tensors_len = frame.results[1].list.length;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_expm1_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 111, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
-  tensor_status status = lt_invoke(&frame, "expm1");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 111, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
-  LT_OUTPUT(frame.out[0], out, "expm1", "out");
-  tensor_status status = lt_invoke(&frame, "expm1");
-  return status;
-}
-
-TENSOR_API intptr_t tensor_brief_expm1(const tensor_t *self) {
-  tensor_t *made;
-  tensor_status status = tensor_expm1(self, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "log", "out");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_location, bool mmap, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len) {
+  LT_RESULT(names, "load_dict", "names");
+  LT_RESULT(tensors, "load_dict", "tensors");
+  lt_value a[3];
   lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
-  tensor_status status = lt_invoke(&frame, "log");
+  LT_TEXT(path, "load_dict", "path"); a[0].text = path;
+  a[1].text = map_location;
+  a[2].i = mmap;
+  tensor_status status = lt_invoke(&frame, "load_dict");
   if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
+    *names = (char **)frame.results[0].list.data, *names_len = frame.results[0].list.length;
+    *tensors = (tensor_t **)frame.results[1].list.data, *tensors_len = frame.results[1].list.length;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_log_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 112, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
-  tensor_status status = lt_invoke(&frame, "log");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_log_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 112, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
-  LT_OUTPUT(frame.out[0], out, "log", "out");
-  tensor_status status = lt_invoke(&frame, "log");
-  return status;
-}
-
-TENSOR_API intptr_t tensor_brief_log(const tensor_t *self) {
-  tensor_t *made;
-  tensor_status status = tensor_log(self, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "log2", "out");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_safetensors_save_file(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata) {
+  lt_value a[4];
   lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
-  tensor_status status = lt_invoke(&frame, "log2");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
+  LT_TEXT(path, "safetensors_save_file", "path"); a[0].text = path;
+  LT_TEXTS(names, names_len, "safetensors_save_file", "names"); a[1].list.data = names, a[1].list.length = names_len;
+  LT_LIST(tensors, tensors_len, false, "safetensors_save_file", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
+  a[3].text = metadata;
+  tensor_status status = lt_invoke(&frame, "safetensors_save_file");
   return status;
 }
 
-TENSOR_API tensor_status tensor_log2_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 113, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
-  tensor_status status = lt_invoke(&frame, "log2");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_log2_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 113, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
-  LT_OUTPUT(frame.out[0], out, "log2", "out");
-  tensor_status status = lt_invoke(&frame, "log2");
-  return status;
-}
-
-TENSOR_API intptr_t tensor_brief_log2(const tensor_t *self) {
-  tensor_t *made;
-  tensor_status status = tensor_log2(self, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "log10", "out");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_safetensors_save(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata, tensor_t **out) {
+  LT_RESULT(out, "safetensors_save", "out");
+  lt_value a[3];
   lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
-  tensor_status status = lt_invoke(&frame, "log10");
+  LT_TEXTS(names, names_len, "safetensors_save", "names"); a[0].list.data = names, a[0].list.length = names_len;
+  LT_LIST(tensors, tensors_len, false, "safetensors_save", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
+  a[2].text = metadata;
+  tensor_status status = lt_invoke(&frame, "safetensors_save");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_log10_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 114, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
-  tensor_status status = lt_invoke(&frame, "log10");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_log10_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 114, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
-  LT_OUTPUT(frame.out[0], out, "log10", "out");
-  tensor_status status = lt_invoke(&frame, "log10");
-  return status;
-}
-
-TENSOR_API intptr_t tensor_brief_log10(const tensor_t *self) {
+TENSOR_API intptr_t tensor_brief_safetensors_save(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len) {
   tensor_t *made;
-  tensor_status status = tensor_log10(self, &made);
+  tensor_status status = tensor_safetensors_save(names, names_len, tensors, tensors_len, NULL, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "log1p", "out");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_safetensors_load_file(const char *path, const char *const *only, int64_t only_len, bool mmap, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char **metadata) {
+  LT_RESULT(names, "safetensors_load_file", "names");
+  LT_RESULT(tensors, "safetensors_load_file", "tensors");
+  LT_RESULT(metadata, "safetensors_load_file", "metadata");
+  lt_value a[3];
   lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
-  tensor_status status = lt_invoke(&frame, "log1p");
+  LT_TEXT(path, "safetensors_load_file", "path"); a[0].text = path;
+  LT_TEXTS(only, only_len, "safetensors_load_file", "only"); a[1].list.data = only, a[1].list.length = only_len;
+  a[2].i = mmap;
+  tensor_status status = lt_invoke(&frame, "safetensors_load_file");
   if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
+    *names = (char **)frame.results[0].list.data, *names_len = frame.results[0].list.length;
+    *tensors = (tensor_t **)frame.results[1].list.data, *tensors_len = frame.results[1].list.length;
+    *metadata = (char *)frame.results[2].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_log1p_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 115, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
-  tensor_status status = lt_invoke(&frame, "log1p");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 115, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
-  LT_OUTPUT(frame.out[0], out, "log1p", "out");
-  tensor_status status = lt_invoke(&frame, "log1p");
-  return status;
-}
-
-TENSOR_API intptr_t tensor_brief_log1p(const tensor_t *self) {
-  tensor_t *made;
-  tensor_status status = tensor_log1p(self, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "sin", "out");
+TENSOR_API tensor_status tensor_safetensors_load(const tensor_t *data, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char **metadata) {
+  LT_RESULT(names, "safetensors_load", "names");
+  LT_RESULT(tensors, "safetensors_load", "tensors");
+  LT_RESULT(metadata, "safetensors_load", "metadata");
   lt_value a[1];
   lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
-  tensor_status status = lt_invoke(&frame, "sin");
+  LT_REQUIRED(a[0], data, LT_TENSOR, "safetensors_load", "data");
+  tensor_status status = lt_invoke(&frame, "safetensors_load");
   if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
+    *names = (char **)frame.results[0].list.data, *names_len = frame.results[0].list.length;
+    *tensors = (tensor_t **)frame.results[1].list.data, *tensors_len = frame.results[1].list.length;
+    *metadata = (char *)frame.results[2].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_sin_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 116, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
-  tensor_status status = lt_invoke(&frame, "sin");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 116, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
-  LT_OUTPUT(frame.out[0], out, "sin", "out");
-  tensor_status status = lt_invoke(&frame, "sin");
-  return status;
-}
-
-TENSOR_API intptr_t tensor_brief_sin(const tensor_t *self) {
-  tensor_t *made;
-  tensor_status status = tensor_sin(self, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "cos", "out");
+TENSOR_API tensor_status tensor_safetensors_open(const char *path, char **header, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len) {
+  LT_RESULT(header, "safetensors_open", "header");
+  LT_RESULT(names, "safetensors_open", "names");
+  LT_RESULT(tensors, "safetensors_open", "tensors");
   lt_value a[1];
   lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
-  tensor_status status = lt_invoke(&frame, "cos");
+  LT_TEXT(path, "safetensors_open", "path"); a[0].text = path;
+  tensor_status status = lt_invoke(&frame, "safetensors_open");
   if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
+    *header = (char *)frame.results[0].pointer;
+    *names = (char **)frame.results[1].list.data, *names_len = frame.results[1].list.length;
+    *tensors = (tensor_t **)frame.results[2].list.data, *tensors_len = frame.results[2].list.length;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_cos_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 117, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
-  tensor_status status = lt_invoke(&frame, "cos");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 117, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
-  LT_OUTPUT(frame.out[0], out, "cos", "out");
-  tensor_status status = lt_invoke(&frame, "cos");
-  return status;
-}
-
-TENSOR_API intptr_t tensor_brief_cos(const tensor_t *self) {
-  tensor_t *made;
-  tensor_status status = tensor_cos(self, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "tan", "out");
-  lt_value a[1];
+TENSOR_API tensor_status tensor_npy_save(const char *path, const tensor_t *self) {
+  lt_value a[2];
   lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
-  tensor_status status = lt_invoke(&frame, "tan");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
+  LT_TEXT(path, "npy_save", "path"); a[0].text = path;
+  LT_REQUIRED(a[1], self, LT_TENSOR, "npy_save", "self");
+  tensor_status status = lt_invoke(&frame, "npy_save");
   return status;
 }
 
-TENSOR_API tensor_status tensor_tan_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 118, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
-  tensor_status status = lt_invoke(&frame, "tan");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tan_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 118, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
-  LT_OUTPUT(frame.out[0], out, "tan", "out");
-  tensor_status status = lt_invoke(&frame, "tan");
-  return status;
-}
-
-TENSOR_API intptr_t tensor_brief_tan(const tensor_t *self) {
-  tensor_t *made;
-  tensor_status status = tensor_tan(self, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "asin", "out");
+TENSOR_API tensor_status tensor_npy_save_bytes(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "npy_save_bytes", "out");
   lt_value a[1];
   lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
-  tensor_status status = lt_invoke(&frame, "asin");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "npy_save_bytes", "self");
+  tensor_status status = lt_invoke(&frame, "npy_save_bytes");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
 }
 
-TENSOR_API tensor_status tensor_asin_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 119, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
-  tensor_status status = lt_invoke(&frame, "asin");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_asin_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 119, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
-  LT_OUTPUT(frame.out[0], out, "asin", "out");
-  tensor_status status = lt_invoke(&frame, "asin");
-  return status;
-}
-
-TENSOR_API intptr_t tensor_brief_asin(const tensor_t *self) {
+TENSOR_API intptr_t tensor_brief_npy_save_bytes(const tensor_t *self) {
   tensor_t *made;
-  tensor_status status = tensor_asin(self, &made);
+  tensor_status status = tensor_npy_save_bytes(self, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 

@@ -26,9 +26,10 @@ type Storage struct {
 }
 
 // External is the owner of bytes that libtensor did not allocate. Deleter is a C function void (*)(void *) that is called
-// with Context exactly once, when the last reference goes, from whichever thread that happens on.
+// with Context exactly once, when the last reference goes, from whichever thread that happens on. Free is its like in Go.
 type External struct {
 	Deleter, Context unsafe.Pointer
+	Free             func()
 }
 
 // New makes a storage of nbytes on d with one reference. Bytes are zero when zero is set, otherwise arbitrary.
@@ -146,6 +147,9 @@ func (s *Storage) Release() {
 	if owner != nil {
 		if owner.Deleter != nil {
 			C.lt_call_deleter(owner.Deleter, owner.Context)
+		}
+		if owner.Free != nil {
+			owner.Free()
 		}
 		return
 	}

@@ -25,7 +25,7 @@ _contiguous_format, _preserve_format = contiguous_format, preserve_format
 _NO_DEVICE = _Device(-1, -1)
 _tensor, _operand, _number, _scalar = _convert.tensor, _convert.operand, _convert.number, _convert.scalar
 _integer, _optional_integer, _real, _double = _convert.integer, _convert.optional_integer, _convert.real, _convert.double
-_flag, _text = _convert.flag, _convert.text
+_flag, _text, _texts = _convert.flag, _convert.text, _convert.texts
 _ints, _floats, _bools, _scalars = _convert.ints, _convert.floats, _convert.bools, _convert.numbers
 _tensors, _optional_tensors, _outputs = _convert.tensors, _convert.optional_tensors, _convert.outputs
 _dtype_code, _layout_code, _memory_format_code = _convert.dtype_code, _convert.layout_code, _convert.memory_format_code
@@ -40,7 +40,7 @@ _is_tensors, _is_ints, _is_reals, _is_numbers = _match.is_tensors, _match.is_int
 
 _failure, _no_overload, _unsupported = _errors.failure, _errors.no_overload, _errors.unsupported
 _dtypes, _device_of, _value_of = DTYPES, of, _Cell.number
-_wrap, _wrap_list, _string, _result_type = _results.wrap, _results.wrap_list, _results.string, _results.result_type
+_wrap, _wrap_list, _string, _strings, _result_type = _results.wrap, _results.wrap_list, _results.string, _results.strings, _results.result_type
 _wrap_storage, _wrap_generator = _Storage._wrap, _Generator._wrap
 
 

@@ -410,6 +410,31 @@ c_new_zeros = _bind("tensor_new_zeros", P, P, P, P, P, _Device, P)
 b_new_zeros = _bind_brief("tensor_brief_new_zeros", P, P, P)
 c_new_ones = _bind("tensor_new_ones", P, P, P, P, P, _Device, P)
 b_new_ones = _bind_brief("tensor_brief_new_ones", P, P, P)
+c_save = _bind("tensor_save", T, T, P, P, P)
+c_save_bytes = _bind("tensor_save_bytes", T, P, P, P, P)
+b_save_bytes = _bind_brief("tensor_brief_save_bytes", T, P, P)
+c_save_dict = _bind("tensor_save_dict", T, P, P, P, P, P)
+c_load = _bind("tensor_load", T, T, P, P, P, P)
+c_load_bytes = _bind("tensor_load_bytes", P, T, P, P, P)
+c_load_dict = _bind("tensor_load_dict", T, T, P, P, P, P, P)
+c_safetensors_save_file = _bind("tensor_safetensors_save_file", T, P, P, P, P, T)
+c_safetensors_save = _bind("tensor_safetensors_save", P, P, P, P, T, P)
+b_safetensors_save = _bind_brief("tensor_brief_safetensors_save", P, P, P, P)
+c_safetensors_load_file = _bind("tensor_safetensors_load_file", T, P, P, P, P, P, P, P, P)
+c_safetensors_load = _bind("tensor_safetensors_load", P, P, P, P, P, P)
+c_safetensors_open = _bind("tensor_safetensors_open", T, P, P, P, P, P)
+c_npy_save = _bind("tensor_npy_save", T, P)
+c_npy_save_bytes = _bind("tensor_npy_save_bytes", P, P)
+b_npy_save_bytes = _bind_brief("tensor_brief_npy_save_bytes", P)
+c_npy_load = _bind("tensor_npy_load", T, P, P)
+b_npy_load = _bind_brief("tensor_brief_npy_load", T)
+c_npy_load_bytes = _bind("tensor_npy_load_bytes", P, P)
+b_npy_load_bytes = _bind_brief("tensor_brief_npy_load_bytes", P)
+c_npz_save = _bind("tensor_npz_save", T, P, P, P, P)
+c_npz_save_bytes = _bind("tensor_npz_save_bytes", P, P, P, P, P)
+b_npz_save_bytes = _bind_brief("tensor_brief_npz_save_bytes", P, P, P, P)
+c_npz_load = _bind("tensor_npz_load", T, P, P, P, P)
+c_npz_load_bytes = _bind("tensor_npz_load_bytes", P, P, P, P, P)
 c_sqrt = _bind("tensor_sqrt", P, P)
 c_sqrt_out = _bind("tensor_sqrt_out", P, P)
 b_sqrt = _bind_brief("tensor_brief_sqrt", P)
@@ -5315,6 +5340,376 @@ def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memor
     return result
 
 
+def save(path, structure, tensors, *, compact=False):
+    """Saves tensors, and containers of them, in the file format of PyTorch's torch.save, which torch.load reads. The file takes the
+    place of an older one at once: at any moment `path` is the old file or the new one, whole. `structure` is JSON: null, true, 1, 2.5,
+    "text", lists, and objects that tag what JSON lacks: {"tensor": i} and {"storage": i} for item `i` of `tensors`, {"tuple": [...]},
+    {"dict": [[key, value], ...]}, {"ordered_dict": ...}, {"set": [...]}, {"size": [2, 3]}, {"dtype": "float32"}, {"device": "cpu"},
+    {"layout": "strided"}, {"complex": [re, im]}, {"bytes": "base64"}, {"float": "nan"}, {"int": "digits"}; {"def": n, "value": v} is a
+    value that occurs again as {"ref": n}. Tensors that share a storage share it after loading. A storage is saved whole, or with
+    `compact` as far as the tensors reach. Tensors must be strided and on the CPU or the meta device.
+    """
+    path = _text(path, "save", "path")
+    structure = _text(structure, "save", "structure")
+    tensors_list, tensors_len = _tensors(tensors, "save", "tensors")
+    if compact.__class__ is not _Bool:
+        compact = _flag(compact, "save", "compact")
+    status = c_save(path, structure, tensors_list, tensors_len, compact)
+    if status:
+        raise _failure(status)
+
+
+def save_bytes(structure, tensors, *, compact=False):
+    """The bytes of the file that save writes, as a uint8 tensor of one dimension."""
+    if compact is False:
+        structure = _text(structure, "save_bytes", "structure")
+        tensors_list, tensors_len = _tensors(tensors, "save_bytes", "tensors")
+        made = b_save_bytes(structure, tensors_list, tensors_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
+    structure = _text(structure, "save_bytes", "structure")
+    tensors_list, tensors_len = _tensors(tensors, "save_bytes", "tensors")
+    if compact.__class__ is not _Bool:
+        compact = _flag(compact, "save_bytes", "compact")
+    cell = _take() if _cells else _Cell()
+    status = c_save_bytes(structure, tensors_list, tensors_len, compact, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def save_dict(path, names, tensors, *, compact=False):
+    """Saves a dict of named tensors, as save does: torch.load gives a dict of them. There must be as many names as tensors, all different."""
+    path = _text(path, "save_dict", "path")
+    names, names_len = _texts(names, "save_dict", "names")
+    tensors_list, tensors_len = _tensors(tensors, "save_dict", "tensors")
+    if compact.__class__ is not _Bool:
+        compact = _flag(compact, "save_dict", "compact")
+    status = c_save_dict(path, names, names_len, tensors_list, tensors_len, compact)
+    if status:
+        raise _failure(status)
+
+
+_load_default_result = _result_type("load", ("structure", "tensors"))
+
+
+def load(path, *, map_location=None, mmap=False):
+    """Loads a file that save, or PyTorch's torch.save, has written: the JSON of its containers, in the form that save takes, and the
+    tensors that it names by number.
+    `map_location` is a device for all tensors ("cpu"), or pairs of where they were saved and where they go
+    ("cuda:0=cpu,cuda:1=cpu"). With `mmap` the file is mapped: bytes are read when they are used, checksums are not
+    compared, and writes stay in this process; the file must not shrink meanwhile.
+    Nothing is executed: names other than those of tensors, storages and plain containers are refused, as are damaged files.
+    """
+    path = _text(path, "load", "path")
+    map_location = None if map_location is None else _text(map_location, "load", "map_location")
+    if mmap.__class__ is not _Bool:
+        mmap = _flag(mmap, "load", "mmap")
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    count1 = _take() if _cells else _Cell()
+    status = c_load(path, map_location, mmap, cell0.address, cell1.address, count1.address)
+    if status:
+        raise _failure(status)
+    result = _load_default_result((_string(cell0.p), _wrap_list(cell1.p, count1.i)))
+    _put(cell0)
+    _put(cell1)
+    _put(count1)
+    return result
+
+
+_load_bytes_default_result = _result_type("load_bytes", ("structure", "tensors"))
+
+
+def load_bytes(data, *, map_location=None):
+    """Loads from the bytes of a file, a contiguous uint8 tensor, as load does."""
+    if data.__class__ is not _Tensor:
+        data = _tensor(data, "load_bytes", "data")
+    map_location = None if map_location is None else _text(map_location, "load_bytes", "map_location")
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    count1 = _take() if _cells else _Cell()
+    status = c_load_bytes(data._h, map_location, cell0.address, cell1.address, count1.address)
+    if status:
+        raise _failure(status)
+    result = _load_bytes_default_result((_string(cell0.p), _wrap_list(cell1.p, count1.i)))
+    _put(cell0)
+    _put(cell1)
+    _put(count1)
+    return result
+
+
+_load_dict_default_result = _result_type("load_dict", ("names", "tensors"))
+
+
+def load_dict(path, *, map_location=None, mmap=False):
+    """Loads a file that holds a dict of tensors under string keys, such as a state_dict, as load does: names and tensors in the dict's order."""
+    path = _text(path, "load_dict", "path")
+    map_location = None if map_location is None else _text(map_location, "load_dict", "map_location")
+    if mmap.__class__ is not _Bool:
+        mmap = _flag(mmap, "load_dict", "mmap")
+    cell0 = _take() if _cells else _Cell()
+    count0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    count1 = _take() if _cells else _Cell()
+    status = c_load_dict(path, map_location, mmap, cell0.address, count0.address, cell1.address, count1.address)
+    if status:
+        raise _failure(status)
+    result = _load_dict_default_result((_strings(cell0.p, count0.i), _wrap_list(cell1.p, count1.i)))
+    _put(cell0)
+    _put(count0)
+    _put(cell1)
+    _put(count1)
+    return result
+
+
+def safetensors_save_file(path, names, tensors, *, metadata=None):
+    """Saves named tensors as a safetensors file, which takes the place of an older one at once. `metadata` is a JSON object of strings.
+    Tensors that are not contiguous, or share memory, are written out each. complex128 and complex32 have no place in the format.
+    """
+    path = _text(path, "safetensors_save_file", "path")
+    names, names_len = _texts(names, "safetensors_save_file", "names")
+    tensors_list, tensors_len = _tensors(tensors, "safetensors_save_file", "tensors")
+    metadata = None if metadata is None else _text(metadata, "safetensors_save_file", "metadata")
+    status = c_safetensors_save_file(path, names, names_len, tensors_list, tensors_len, metadata)
+    if status:
+        raise _failure(status)
+
+
+def safetensors_save(names, tensors, *, metadata=None):
+    """The bytes of the file that safetensors_save_file writes, as a uint8 tensor of one dimension."""
+    if metadata is None:
+        names, names_len = _texts(names, "safetensors_save", "names")
+        tensors_list, tensors_len = _tensors(tensors, "safetensors_save", "tensors")
+        made = b_safetensors_save(names, names_len, tensors_list, tensors_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
+    names, names_len = _texts(names, "safetensors_save", "names")
+    tensors_list, tensors_len = _tensors(tensors, "safetensors_save", "tensors")
+    metadata = None if metadata is None else _text(metadata, "safetensors_save", "metadata")
+    cell = _take() if _cells else _Cell()
+    status = c_safetensors_save(names, names_len, tensors_list, tensors_len, metadata, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+_safetensors_load_file_default_result = _result_type("safetensors_load_file", ("names", "tensors", "metadata"))
+
+
+def safetensors_load_file(path, *, only=None, mmap=True):
+    """Loads a safetensors file: its tensors, or those named in `only`, and the JSON object of its metadata, "" without. Free the text
+    with tensor_string_free. With `mmap` bytes are read when they are used, and writes stay in this process; the file must
+    not shrink meanwhile. All rules of the format are checked.
+    """
+    path = _text(path, "safetensors_load_file", "path")
+    only, only_len = (None, 0) if only is None else _texts(only, "safetensors_load_file", "only")
+    if mmap.__class__ is not _Bool:
+        mmap = _flag(mmap, "safetensors_load_file", "mmap")
+    cell0 = _take() if _cells else _Cell()
+    count0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    count1 = _take() if _cells else _Cell()
+    cell2 = _take() if _cells else _Cell()
+    status = c_safetensors_load_file(path, only, only_len, mmap, cell0.address, count0.address, cell1.address, count1.address, cell2.address)
+    if status:
+        raise _failure(status)
+    result = _safetensors_load_file_default_result((_strings(cell0.p, count0.i), _wrap_list(cell1.p, count1.i), _string(cell2.p)))
+    _put(cell0)
+    _put(count0)
+    _put(cell1)
+    _put(count1)
+    _put(cell2)
+    return result
+
+
+_safetensors_load_default_result = _result_type("safetensors_load", ("names", "tensors", "metadata"))
+
+
+def safetensors_load(data):
+    """Loads from the bytes of a safetensors file, a contiguous uint8 tensor."""
+    if data.__class__ is not _Tensor:
+        data = _tensor(data, "safetensors_load", "data")
+    cell0 = _take() if _cells else _Cell()
+    count0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    count1 = _take() if _cells else _Cell()
+    cell2 = _take() if _cells else _Cell()
+    status = c_safetensors_load(data._h, cell0.address, count0.address, cell1.address, count1.address, cell2.address)
+    if status:
+        raise _failure(status)
+    result = _safetensors_load_default_result((_strings(cell0.p, count0.i), _wrap_list(cell1.p, count1.i), _string(cell2.p)))
+    _put(cell0)
+    _put(count0)
+    _put(cell1)
+    _put(count1)
+    _put(cell2)
+    return result
+
+
+_safetensors_open_default_result = _result_type("safetensors_open", ("header", "names", "tensors"))
+
+
+def safetensors_open(path):
+    """Maps a safetensors file without reading its data: the checked header in JSON, and the tensors, except those of dtypes that
+    libtensor does not have.
+    """
+    path = _text(path, "safetensors_open", "path")
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    count1 = _take() if _cells else _Cell()
+    cell2 = _take() if _cells else _Cell()
+    count2 = _take() if _cells else _Cell()
+    status = c_safetensors_open(path, cell0.address, cell1.address, count1.address, cell2.address, count2.address)
+    if status:
+        raise _failure(status)
+    result = _safetensors_open_default_result((_string(cell0.p), _strings(cell1.p, count1.i), _wrap_list(cell2.p, count2.i)))
+    _put(cell0)
+    _put(cell1)
+    _put(count1)
+    _put(cell2)
+    _put(count2)
+    return result
+
+
+def npy_save(path, input):
+    """Saves a tensor as a .npy file, which numpy.load reads, at once in the place of an older one. bfloat16 and complex32 have no
+    place in the format.
+    """
+    path = _text(path, "npy_save", "path")
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "npy_save", "input")
+    status = c_npy_save(path, input._h)
+    if status:
+        raise _failure(status)
+
+
+def npy_save_bytes(input):
+    """The bytes of the file that npy_save writes, as a uint8 tensor of one dimension."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "npy_save_bytes", "input")
+    made = b_npy_save_bytes(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
+    result = _new(_Tensor)
+    result._h = made
+    return result
+
+
+def npy_load(path, *, mmap=False):
+    """Loads the tensor of a .npy file. Arrays in Fortran order keep their strides; big-endian ones are turned. Arrays of Python
+    objects are refused. With `mmap` bytes are read when they are used, and writes stay in this process.
+    """
+    if mmap is False:
+        path = _text(path, "npy_load", "path")
+        made = b_npy_load(path)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
+    path = _text(path, "npy_load", "path")
+    if mmap.__class__ is not _Bool:
+        mmap = _flag(mmap, "npy_load", "mmap")
+    cell = _take() if _cells else _Cell()
+    status = c_npy_load(path, mmap, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def npy_load_bytes(data):
+    """Loads from the bytes of a .npy file, a contiguous uint8 tensor."""
+    if data.__class__ is not _Tensor:
+        data = _tensor(data, "npy_load_bytes", "data")
+    made = b_npy_load_bytes(data._h)
+    if made < _HANDLES:
+        raise _failure(made)
+    result = _new(_Tensor)
+    result._h = made
+    return result
+
+
+def npz_save(path, names, tensors):
+    """Saves named tensors as an .npz file, which numpy.load reads, at once in the place of an older one. Nothing is compressed."""
+    path = _text(path, "npz_save", "path")
+    names, names_len = _texts(names, "npz_save", "names")
+    tensors_list, tensors_len = _tensors(tensors, "npz_save", "tensors")
+    status = c_npz_save(path, names, names_len, tensors_list, tensors_len)
+    if status:
+        raise _failure(status)
+
+
+def npz_save_bytes(names, tensors):
+    """The bytes of the file that npz_save writes, as a uint8 tensor of one dimension."""
+    names, names_len = _texts(names, "npz_save_bytes", "names")
+    tensors_list, tensors_len = _tensors(tensors, "npz_save_bytes", "tensors")
+    made = b_npz_save_bytes(names, names_len, tensors_list, tensors_len)
+    if made < _HANDLES:
+        raise _failure(made)
+    result = _new(_Tensor)
+    result._h = made
+    return result
+
+
+_npz_load_default_result = _result_type("npz_load", ("names", "tensors"))
+
+
+def npz_load(path):
+    """Loads all tensors of an .npz file, compressed or not. Checksums are compared."""
+    path = _text(path, "npz_load", "path")
+    cell0 = _take() if _cells else _Cell()
+    count0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    count1 = _take() if _cells else _Cell()
+    status = c_npz_load(path, cell0.address, count0.address, cell1.address, count1.address)
+    if status:
+        raise _failure(status)
+    result = _npz_load_default_result((_strings(cell0.p, count0.i), _wrap_list(cell1.p, count1.i)))
+    _put(cell0)
+    _put(count0)
+    _put(cell1)
+    _put(count1)
+    return result
+
+
+_npz_load_bytes_default_result = _result_type("npz_load_bytes", ("names", "tensors"))
+
+
+def npz_load_bytes(data):
+    """Loads from the bytes of an .npz file, a contiguous uint8 tensor."""
+    if data.__class__ is not _Tensor:
+        data = _tensor(data, "npz_load_bytes", "data")
+    cell0 = _take() if _cells else _Cell()
+    count0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    count1 = _take() if _cells else _Cell()
+    status = c_npz_load_bytes(data._h, cell0.address, count0.address, cell1.address, count1.address)
+    if status:
+        raise _failure(status)
+    result = _npz_load_bytes_default_result((_strings(cell0.p, count0.i), _wrap_list(cell1.p, count1.i)))
+    _put(cell0)
+    _put(count0)
+    _put(cell1)
+    _put(count1)
+    return result
+
+
 def sqrt(input, *, out=None):
     """The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
 
@@ -6772,13 +7167,13 @@ def nonzero_numpy(input):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "nonzero_numpy", "input")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_nonzero_numpy(input._h, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_nonzero_numpy(input._h, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -7426,13 +7821,13 @@ def _where_condition(condition):
     if condition.__class__ is not _Tensor:
         condition = _tensor(condition, "where", "condition")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_where_condition(condition._h, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_where_condition(condition._h, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -7735,13 +8130,13 @@ def _atleast_1d_sequence(*tensors):
         tensors = tensors[0]
     tensors_list, tensors_len = _tensors(tensors, "atleast_1d", "tensors")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_atleast_1d_sequence(tensors_list, tensors_len, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_atleast_1d_sequence(tensors_list, tensors_len, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -7784,13 +8179,13 @@ def _atleast_2d_sequence(*tensors):
         tensors = tensors[0]
     tensors_list, tensors_len = _tensors(tensors, "atleast_2d", "tensors")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_atleast_2d_sequence(tensors_list, tensors_len, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_atleast_2d_sequence(tensors_list, tensors_len, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -7833,13 +8228,13 @@ def _atleast_3d_sequence(*tensors):
         tensors = tensors[0]
     tensors_list, tensors_len = _tensors(tensors, "atleast_3d", "tensors")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_atleast_3d_sequence(tensors_list, tensors_len, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_atleast_3d_sequence(tensors_list, tensors_len, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -7870,13 +8265,13 @@ def broadcast_tensors(*tensors):
         tensors = tensors[0]
     tensors_list, tensors_len = _tensors(tensors, "broadcast_tensors", "tensors")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_broadcast_tensors(tensors_list, tensors_len, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_broadcast_tensors(tensors_list, tensors_len, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -7889,13 +8284,13 @@ def meshgrid(*tensors, indexing=None):
     tensors_list, tensors_len = _tensors(tensors, "meshgrid", "tensors")
     indexing = None if indexing is None else _text(indexing, "meshgrid", "indexing")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_meshgrid(tensors_list, tensors_len, indexing, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_meshgrid(tensors_list, tensors_len, indexing, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -8529,13 +8924,13 @@ def unravel_index(indices, shape):
         indices = _tensor(indices, "unravel_index", "indices")
     shape, shape_len = _ints(shape, "unravel_index", "shape")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_unravel_index(indices._h, shape, shape_len, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_unravel_index(indices._h, shape, shape_len, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -16294,13 +16689,13 @@ def unbind(input, dim=0, *, axis=_absent):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "unbind", "dim")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_unbind(input._h, dim, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_unbind(input._h, dim, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -16315,13 +16710,13 @@ def _split_default(tensor, split_size_or_sections, dim=0, *, axis=_absent):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "split", "dim")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_split(tensor._h, split_size_or_sections, dim, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_split(tensor._h, split_size_or_sections, dim, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -16335,13 +16730,13 @@ def _split_sizes(tensor, split_size_or_sections, dim=0, *, axis=_absent):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "split", "dim")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_split_sizes(tensor._h, split_size_or_sections, split_size_or_sections_len, dim, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_split_sizes(tensor._h, split_size_or_sections, split_size_or_sections_len, dim, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -16378,13 +16773,13 @@ def split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "split_with_sizes", "dim")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_split_with_sizes(input._h, split_sizes, split_sizes_len, dim, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_split_with_sizes(input._h, split_sizes, split_sizes_len, dim, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -16399,13 +16794,13 @@ def chunk(input, chunks, dim=0, *, axis=_absent):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "chunk", "dim")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_chunk(input._h, chunks, dim, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_chunk(input._h, chunks, dim, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -16420,13 +16815,13 @@ def _tensor_split_default(input, sections, dim=0, *, axis=_absent):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "tensor_split", "dim")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_tensor_split(input._h, sections, dim, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_tensor_split(input._h, sections, dim, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -16440,13 +16835,13 @@ def _tensor_split_indices(input, indices, dim=0, *, axis=_absent):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "tensor_split", "dim")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_tensor_split_indices(input._h, indices, indices_len, dim, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_tensor_split_indices(input._h, indices, indices_len, dim, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -16461,13 +16856,13 @@ def _tensor_split_tensor(input, tensor_indices_or_sections, dim=0, *, axis=_abse
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "tensor_split", "dim")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_tensor_split_tensor(input._h, tensor_indices_or_sections._h, dim, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_tensor_split_tensor(input._h, tensor_indices_or_sections._h, dim, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -16508,13 +16903,13 @@ def _hsplit_default(input, sections):
     if sections.__class__ is not _Int or not _LOW <= sections <= _HIGH:
         sections = _integer(sections, "hsplit", "sections")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_hsplit(input._h, sections, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_hsplit(input._h, sections, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -16526,13 +16921,13 @@ def _hsplit_indices(input, indices, *more):
         input = _tensor(input, "hsplit", "input")
     indices, indices_len = _ints(indices, "hsplit", "indices")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_hsplit_indices(input._h, indices, indices_len, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_hsplit_indices(input._h, indices, indices_len, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -16564,13 +16959,13 @@ def _vsplit_default(input, sections):
     if sections.__class__ is not _Int or not _LOW <= sections <= _HIGH:
         sections = _integer(sections, "vsplit", "sections")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_vsplit(input._h, sections, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_vsplit(input._h, sections, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -16582,13 +16977,13 @@ def _vsplit_indices(input, indices, *more):
         input = _tensor(input, "vsplit", "input")
     indices, indices_len = _ints(indices, "vsplit", "indices")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_vsplit_indices(input._h, indices, indices_len, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_vsplit_indices(input._h, indices, indices_len, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -16620,13 +17015,13 @@ def _dsplit_default(input, sections):
     if sections.__class__ is not _Int or not _LOW <= sections <= _HIGH:
         sections = _integer(sections, "dsplit", "sections")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_dsplit(input._h, sections, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_dsplit(input._h, sections, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 
@@ -16638,13 +17033,13 @@ def _dsplit_indices(input, indices, *more):
         input = _tensor(input, "dsplit", "input")
     indices, indices_len = _ints(indices, "dsplit", "indices")
     cell0 = _take() if _cells else _Cell()
-    count = _take() if _cells else _Cell()
-    status = c_dsplit_indices(input._h, indices, indices_len, cell0.address, count.address)
+    count0 = _take() if _cells else _Cell()
+    status = c_dsplit_indices(input._h, indices, indices_len, cell0.address, count0.address)
     if status:
         raise _failure(status)
-    result = _wrap_list(cell0.p, count.i)
+    result = _wrap_list(cell0.p, count0.i)
     _put(cell0)
-    _put(count)
+    _put(count0)
     return result
 
 

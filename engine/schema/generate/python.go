@@ -28,7 +28,8 @@ type pyFunction struct {
 
 // pyInternal are the functions that the hand-written modules call and that users do not see.
 var pyInternal = []string{"scalar_operand", "to_string", "parse_device", "default_generator", "from_data", "from_blob", "index_get", "index_set_", "index_set_scalar_",
-	"set_default_device", "get_default_device", "set_default_dtype", "slice", "T", "H", "mT", "mH"}
+	"save", "save_bytes", "save_dict", "load", "load_bytes", "load_dict", "npy_save", "npy_save_bytes", "npy_load", "npy_load_bytes", "npz_save",
+	"npz_save_bytes", "npz_load", "npz_load_bytes", "set_default_device", "get_default_device", "set_default_dtype", "slice", "T", "H", "mT", "mH"}
 
 // pyVariadic are the functions whose list of tensors is given as separate arguments.
 var pyVariadic = []string{"cartesian_prod", "block_diag", "broadcast_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "meshgrid", "einsum"}
@@ -37,7 +38,7 @@ func (f *pyFunction) internal() bool {
 	if slices.Contains(pyInternal, f.name) {
 		return true
 	}
-	return strings.HasPrefix(f.name, "storage_") || strings.HasPrefix(f.name, "generator_")
+	return strings.HasPrefix(f.name, "storage_") || strings.HasPrefix(f.name, "generator_") || strings.HasPrefix(f.name, "safetensors_")
 }
 
 func (f *pyFunction) has(variant string) bool {
@@ -280,7 +281,7 @@ func (c *code) convert(a schema.Arg, function string, lastOperand bool) (pass []
 	t := a.Type
 	optional := t.Optional || t.Base == "Generator" && a.Default == "None"
 	if t.List {
-		helper := map[string]string{"Tensor": "_tensors", "int": "_ints", "float": "_floats", "Scalar": "_scalars", "bool": "_bools"}[t.Base]
+		helper := map[string]string{"Tensor": "_tensors", "int": "_ints", "float": "_floats", "Scalar": "_scalars", "bool": "_bools", "str": "_texts"}[t.Base]
 		if t.Base == "Tensor" {
 			// The list keeps its name, and so its tensors alive, until the call is done.
 			if optional {
@@ -541,14 +542,15 @@ func (v *pyOverload) results(c *code, call func(string, ...string), fail func())
 		cell := fmt.Sprintf("cell%d", i)
 		c.line("%s = _take() if _cells else _Cell()", cell)
 		cells = append(cells, cell+".address")
+		count := fmt.Sprintf("count%d", i)
 		if r.Type.List {
-			c.line("count = _take() if _cells else _Cell()")
-			cells = append(cells, "count.address")
+			c.line("%s = _take() if _cells else _Cell()", count)
+			cells = append(cells, count+".address")
 		}
 		value := map[string]string{"Tensor": "_wrap(%s.p)", "int": "%s.i", "bool": "%s.b", "float": "%s.f", "str": "_string(%s.p)", "dtype": "_dtypes[%s.e]",
 			"device": "_device_of(%s.d)", "Scalar": "_value_of(%s)", "pointer": "%s.p or 0", "Storage": "_wrap_storage(%s.p)", "Generator": "_wrap_generator(%s.p)"}[r.Type.Base]
 		if r.Type.List {
-			value = "_wrap_list(%s.p, count.i)"
+			value = map[string]string{"Tensor": "_wrap_list", "str": "_strings"}[r.Type.Base] + "(%s.p, " + count + ".i)"
 		}
 		values = append(values, fmt.Sprintf(value, cell))
 	}
