@@ -326,34 +326,82 @@ var calls = [...]func(frame) error{
 		r0, err := ops.NewOnes(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // new_ones
-	func(f frame) error { r0, err := ops.Sqrt(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // sqrt
-	func(f frame) error { r0, err := ops.Rsqrt(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // rsqrt
-	func(f frame) error { r0, err := ops.Exp(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // exp
-	func(f frame) error { r0, err := ops.Exp2(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // exp2
-	func(f frame) error { r0, err := ops.Expm1(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // expm1
-	func(f frame) error { r0, err := ops.Log(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // log
-	func(f frame) error { r0, err := ops.Log2(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // log2
-	func(f frame) error { r0, err := ops.Log10(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // log10
-	func(f frame) error { r0, err := ops.Log1p(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // log1p
-	func(f frame) error { r0, err := ops.Sin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // sin
-	func(f frame) error { r0, err := ops.Cos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // cos
-	func(f frame) error { r0, err := ops.Tan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // tan
-	func(f frame) error { r0, err := ops.Asin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // asin
-	func(f frame) error { r0, err := ops.Asin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // arcsin
-	func(f frame) error { r0, err := ops.Acos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // acos
-	func(f frame) error { r0, err := ops.Acos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // arccos
-	func(f frame) error { r0, err := ops.Atan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // atan
-	func(f frame) error { r0, err := ops.Atan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // arctan
-	func(f frame) error { r0, err := ops.Sinh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // sinh
-	func(f frame) error { r0, err := ops.Cosh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // cosh
-	func(f frame) error { r0, err := ops.Tanh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // tanh
-	func(f frame) error { r0, err := ops.Asinh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // asinh
-	func(f frame) error { r0, err := ops.Asinh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // arcsinh
-	func(f frame) error { r0, err := ops.Acosh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // acosh
-	func(f frame) error { r0, err := ops.Acosh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // arccosh
-	func(f frame) error { r0, err := ops.Atanh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // atanh
-	func(f frame) error { r0, err := ops.Atanh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // arctanh
-	func(f frame) error { r0, err := ops.Sigmoid(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // sigmoid
+	func(f frame) error { return ops.Save(f.str(0), f.str(1), f.tensors(2), f.bool(3)) }, // save
+	func(f frame) error {
+		r0, err := ops.SaveBytes(f.str(0), f.tensors(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // save_bytes
+	func(f frame) error { return ops.SaveDict(f.str(0), f.strs(1), f.tensors(2), f.bool(3)) }, // save_dict
+	func(f frame) error {
+		r0, r1, err := ops.Load(f.str(0), f.strOptional(1), f.bool(2))
+		return f.setMixed(err, r0, r1)
+	}, // load
+	func(f frame) error {
+		r0, r1, err := ops.LoadBytes(f.tensor(0), f.strOptional(1))
+		return f.setMixed(err, r0, r1)
+	}, // load_bytes
+	func(f frame) error {
+		r0, r1, err := ops.LoadDict(f.str(0), f.strOptional(1), f.bool(2))
+		return f.setMixed(err, r0, r1)
+	}, // load_dict
+	func(f frame) error {
+		return ops.SafetensorsSaveFile(f.str(0), f.strs(1), f.tensors(2), f.strOptional(3))
+	}, // safetensors_save_file
+	func(f frame) error {
+		r0, err := ops.SafetensorsSave(f.strs(0), f.tensors(1), f.strOptional(2))
+		return f.setTensors(err, r0)
+	}, // safetensors_save
+	func(f frame) error {
+		r0, r1, r2, err := ops.SafetensorsLoadFile(f.str(0), f.strs(1), f.bool(2))
+		return f.setMixed(err, r0, r1, r2)
+	}, // safetensors_load_file
+	func(f frame) error {
+		r0, r1, r2, err := ops.SafetensorsLoad(f.tensor(0))
+		return f.setMixed(err, r0, r1, r2)
+	}, // safetensors_load
+	func(f frame) error {
+		r0, r1, r2, err := ops.SafetensorsOpen(f.str(0))
+		return f.setMixed(err, r0, r1, r2)
+	}, // safetensors_open
+	func(f frame) error { return ops.NpySave(f.str(0), f.tensor(1)) },                                 // npy_save
+	func(f frame) error { r0, err := ops.NpySaveBytes(f.tensor(0)); return f.setTensors(err, r0) },    // npy_save_bytes
+	func(f frame) error { r0, err := ops.NpyLoad(f.str(0), f.bool(1)); return f.setTensors(err, r0) }, // npy_load
+	func(f frame) error { r0, err := ops.NpyLoadBytes(f.tensor(0)); return f.setTensors(err, r0) },    // npy_load_bytes
+	func(f frame) error { return ops.NpzSave(f.str(0), f.strs(1), f.tensors(2)) },                     // npz_save
+	func(f frame) error {
+		r0, err := ops.NpzSaveBytes(f.strs(0), f.tensors(1))
+		return f.setTensors(err, r0)
+	}, // npz_save_bytes
+	func(f frame) error { r0, r1, err := ops.NpzLoad(f.str(0)); return f.setMixed(err, r0, r1) },         // npz_load
+	func(f frame) error { r0, r1, err := ops.NpzLoadBytes(f.tensor(0)); return f.setMixed(err, r0, r1) }, // npz_load_bytes
+	func(f frame) error { r0, err := ops.Sqrt(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // sqrt
+	func(f frame) error { r0, err := ops.Rsqrt(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // rsqrt
+	func(f frame) error { r0, err := ops.Exp(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // exp
+	func(f frame) error { r0, err := ops.Exp2(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // exp2
+	func(f frame) error { r0, err := ops.Expm1(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // expm1
+	func(f frame) error { r0, err := ops.Log(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // log
+	func(f frame) error { r0, err := ops.Log2(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // log2
+	func(f frame) error { r0, err := ops.Log10(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // log10
+	func(f frame) error { r0, err := ops.Log1p(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // log1p
+	func(f frame) error { r0, err := ops.Sin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // sin
+	func(f frame) error { r0, err := ops.Cos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // cos
+	func(f frame) error { r0, err := ops.Tan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // tan
+	func(f frame) error { r0, err := ops.Asin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // asin
+	func(f frame) error { r0, err := ops.Asin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // arcsin
+	func(f frame) error { r0, err := ops.Acos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // acos
+	func(f frame) error { r0, err := ops.Acos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // arccos
+	func(f frame) error { r0, err := ops.Atan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // atan
+	func(f frame) error { r0, err := ops.Atan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // arctan
+	func(f frame) error { r0, err := ops.Sinh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // sinh
+	func(f frame) error { r0, err := ops.Cosh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // cosh
+	func(f frame) error { r0, err := ops.Tanh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // tanh
+	func(f frame) error { r0, err := ops.Asinh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // asinh
+	func(f frame) error { r0, err := ops.Asinh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // arcsinh
+	func(f frame) error { r0, err := ops.Acosh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // acosh
+	func(f frame) error { r0, err := ops.Acosh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // arccosh
+	func(f frame) error { r0, err := ops.Atanh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // atanh
+	func(f frame) error { r0, err := ops.Atanh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // arctanh
+	func(f frame) error { r0, err := ops.Sigmoid(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // sigmoid
 	func(f frame) error {
 		r0, err := ops.Atan2(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)

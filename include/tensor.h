@@ -190,6 +190,8 @@ TENSOR_API tensor_status tensor_generator_free(tensor_generator_t *self);
 TENSOR_API tensor_status tensor_list_free(tensor_t **list, int64_t length);
 // Frees a string result.
 TENSOR_API void tensor_string_free(char *string);
+// Frees the strings of a list result and the list itself.
+TENSOR_API void tensor_string_list_free(char **list, int64_t length);
 // Handles of all kinds that are live now, for leak checks.
 TENSOR_API int64_t tensor_live_handles(void);
 
@@ -2321,6 +2323,82 @@ TENSOR_API tensor_status tensor_empty_cache(void);
 // Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit. The environment
 // variable LIBTENSOR_MEMORY_LIMIT sets it when the library is loaded: bytes, or a number with K, M, G or T for powers of 1024.
 TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes);
+
+// --------------------------------------------------------------------------------------------------------------- files
+
+// Saves tensors, and containers of them, in the file format of PyTorch's torch.save, which torch.load reads. The file takes the
+// place of an older one at once: at any moment `path` is the old file or the new one, whole. `structure` is JSON: null, true, 1, 2.5,
+// "text", lists, and objects that tag what JSON lacks: {"tensor": i} and {"storage": i} for item `i` of `tensors`, {"tuple": [...]},
+// {"dict": [[key, value], ...]}, {"ordered_dict": ...}, {"set": [...]}, {"size": [2, 3]}, {"dtype": "float32"}, {"device": "cpu"},
+// {"layout": "strided"}, {"complex": [re, im]}, {"bytes": "base64"}, {"float": "nan"}, {"int": "digits"}; {"def": n, "value": v} is a
+// value that occurs again as {"ref": n}. Tensors that share a storage share it after loading. A storage is saved whole, or with
+// `compact` as far as the tensors reach. Tensors must be strided and on the CPU or the meta device.
+TENSOR_API tensor_status tensor_save(const char *path, const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact);
+
+// The bytes of the file that save writes, as a uint8 tensor of one dimension.
+TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact, tensor_t **out);
+
+// Saves a dict of named tensors, as save does: torch.load gives a dict of them. There must be as many names as tensors, all different.
+TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, bool compact);
+
+// Loads a file that save, or PyTorch's torch.save, has written: the JSON of its containers, in the form that save takes, and the
+// tensors that it names by number. Free the text with tensor_string_free.
+// `map_location` is a device for all tensors ("cpu"), or pairs of where they were saved and where they go
+// ("cuda:0=cpu,cuda:1=cpu"). With `mmap` the file is mapped: bytes are read when they are used, checksums are not
+// compared, and writes stay in this process; the file must not shrink meanwhile.
+// Nothing is executed: names other than those of tensors, storages and plain containers are refused, as are damaged files.
+TENSOR_API tensor_status tensor_load(const char *path, const char *map_location, bool mmap, char **structure, tensor_t ***tensors, int64_t *tensors_len);
+
+// Loads from the bytes of a file, a contiguous uint8 tensor, as load does. Free the text with tensor_string_free.
+TENSOR_API tensor_status tensor_load_bytes(const tensor_t *data, const char *map_location, char **structure, tensor_t ***tensors, int64_t *tensors_len);
+
+// Loads a file that holds a dict of tensors under string keys, such as a state_dict, as load does: names and tensors in the dict's order.
+TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_location, bool mmap, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len);
+
+// Saves named tensors as a safetensors file, which takes the place of an older one at once. `metadata` is a JSON object of strings.
+// Tensors that are not contiguous, or share memory, are written out each. complex128 and complex32 have no place in the format.
+TENSOR_API tensor_status tensor_safetensors_save_file(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata);
+
+// The bytes of the file that safetensors_save_file writes, as a uint8 tensor of one dimension.
+TENSOR_API tensor_status tensor_safetensors_save(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata, tensor_t **out);
+
+// Loads a safetensors file: its tensors, or those named in `only`, and the JSON object of its metadata, "" without. Free the text
+// with tensor_string_free. With `mmap` bytes are read when they are used, and writes stay in this process; the file must
+// not shrink meanwhile. All rules of the format are checked.
+TENSOR_API tensor_status tensor_safetensors_load_file(const char *path, const char *const *only, int64_t only_len, bool mmap, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char **metadata);
+
+// Loads from the bytes of a safetensors file, a contiguous uint8 tensor. Free the text with tensor_string_free.
+TENSOR_API tensor_status tensor_safetensors_load(const tensor_t *data, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char **metadata);
+
+// Maps a safetensors file without reading its data: the checked header in JSON, and the tensors, except those of dtypes that
+// libtensor does not have. Free the text with tensor_string_free.
+TENSOR_API tensor_status tensor_safetensors_open(const char *path, char **header, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len);
+
+// Saves a tensor as a .npy file, which numpy.load reads, at once in the place of an older one. bfloat16 and complex32 have no
+// place in the format.
+TENSOR_API tensor_status tensor_npy_save(const char *path, const tensor_t *self);
+
+// The bytes of the file that npy_save writes, as a uint8 tensor of one dimension.
+TENSOR_API tensor_status tensor_npy_save_bytes(const tensor_t *self, tensor_t **out);
+
+// Loads the tensor of a .npy file. Arrays in Fortran order keep their strides; big-endian ones are turned. Arrays of Python
+// objects are refused. With `mmap` bytes are read when they are used, and writes stay in this process.
+TENSOR_API tensor_status tensor_npy_load(const char *path, bool mmap, tensor_t **out);
+
+// Loads from the bytes of a .npy file, a contiguous uint8 tensor.
+TENSOR_API tensor_status tensor_npy_load_bytes(const tensor_t *data, tensor_t **out);
+
+// Saves named tensors as an .npz file, which numpy.load reads, at once in the place of an older one. Nothing is compressed.
+TENSOR_API tensor_status tensor_npz_save(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len);
+
+// The bytes of the file that npz_save writes, as a uint8 tensor of one dimension.
+TENSOR_API tensor_status tensor_npz_save_bytes(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
+
+// Loads all tensors of an .npz file, compressed or not. Checksums are compared.
+TENSOR_API tensor_status tensor_npz_load(const char *path, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len);
+
+// Loads from the bytes of an .npz file, a contiguous uint8 tensor.
+TENSOR_API tensor_status tensor_npz_load_bytes(const tensor_t *data, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len);
 
 // ------------------------------------------------------------------------------------------------ queries and settings
 

@@ -3098,6 +3098,138 @@ export function fullLike(input: Tensor, fillValue: Scalar, options?: { dtype?: D
 export function fullLikeAsync(input: Tensor, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
 export function fullLikeAsync(input: Tensor, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
 /**
+ * Saves tensors, and containers of them, in the file format of PyTorch's torch.save, which torch.load reads. The file takes the
+ * place of an older one at once: at any moment `path` is the old file or the new one, whole. `structure` is JSON: null, true, 1, 2.5,
+ * "text", lists, and objects that tag what JSON lacks: {"tensor": i} and {"storage": i} for item `i` of `tensors`, {"tuple": [...]},
+ * {"dict": [[key, value], ...]}, {"ordered_dict": ...}, {"set": [...]}, {"size": [2, 3]}, {"dtype": "float32"}, {"device": "cpu"},
+ * {"layout": "strided"}, {"complex": [re, im]}, {"bytes": "base64"}, {"float": "nan"}, {"int": "digits"}; {"def": n, "value": v} is a
+ * value that occurs again as {"ref": n}. Tensors that share a storage share it after loading. A storage is saved whole, or with
+ * `compact` as far as the tensors reach. Tensors must be strided and on the CPU or the meta device.
+ */
+export function save(path: string, options: { structure: string; tensors: readonly Tensor[]; compact?: boolean }): void;
+export function save(path: string, structure: string, tensors: readonly Tensor[], options?: { compact?: boolean }): void;
+/**
+ * The bytes of the file that save writes, as a uint8 tensor of one dimension.
+ */
+export function saveBytes(structure: string, options: { tensors: readonly Tensor[]; compact?: boolean }): Tensor;
+export function saveBytes(structure: string, tensors: readonly Tensor[], options?: { compact?: boolean }): Tensor;
+/** saveBytes, off the event loop. */
+export function saveBytesAsync(structure: string, options: { tensors: readonly Tensor[]; compact?: boolean }): Promise<Tensor>;
+export function saveBytesAsync(structure: string, tensors: readonly Tensor[], options?: { compact?: boolean }): Promise<Tensor>;
+/**
+ * Saves a dict of named tensors, as save does: torch.load gives a dict of them. There must be as many names as tensors, all different.
+ */
+export function saveDict(path: string, options: { names: readonly string[]; tensors: readonly Tensor[]; compact?: boolean }): void;
+export function saveDict(path: string, names: readonly string[], tensors: readonly Tensor[], options?: { compact?: boolean }): void;
+/**
+ * Loads a file that save, or PyTorch's torch.save, has written: the JSON of its containers, in the form that save takes, and the
+ * tensors that it names by number. Free the text with tensor_string_free.
+ * `map_location` is a device for all tensors ("cpu"), or pairs of where they were saved and where they go
+ * ("cuda:0=cpu,cuda:1=cpu"). With `mmap` the file is mapped: bytes are read when they are used, checksums are not
+ * compared, and writes stay in this process; the file must not shrink meanwhile.
+ * Nothing is executed: names other than those of tensors, storages and plain containers are refused, as are damaged files.
+ */
+export function load(path: string, options?: { mapLocation?: string | null; mmap?: boolean }): { structure: string; tensors: Tensor[] };
+/** load, off the event loop. */
+export function loadAsync(path: string, options?: { mapLocation?: string | null; mmap?: boolean }): Promise<{ structure: string; tensors: Tensor[] }>;
+/**
+ * Loads from the bytes of a file, a contiguous uint8 tensor, as load does. Free the text with tensor_string_free.
+ */
+export function loadBytes(data: Tensor, options?: { mapLocation?: string | null }): { structure: string; tensors: Tensor[] };
+/** loadBytes, off the event loop. */
+export function loadBytesAsync(data: Tensor, options?: { mapLocation?: string | null }): Promise<{ structure: string; tensors: Tensor[] }>;
+/**
+ * Loads a file that holds a dict of tensors under string keys, such as a state_dict, as load does: names and tensors in the dict's order.
+ */
+export function loadDict(path: string, options?: { mapLocation?: string | null; mmap?: boolean }): { names: string[]; tensors: Tensor[] };
+/** loadDict, off the event loop. */
+export function loadDictAsync(path: string, options?: { mapLocation?: string | null; mmap?: boolean }): Promise<{ names: string[]; tensors: Tensor[] }>;
+/**
+ * Saves named tensors as a safetensors file, which takes the place of an older one at once. `metadata` is a JSON object of strings.
+ * Tensors that are not contiguous, or share memory, are written out each. complex128 and complex32 have no place in the format.
+ */
+export function safetensorsSaveFile(path: string, options: { names: readonly string[]; tensors: readonly Tensor[]; metadata?: string | null }): void;
+export function safetensorsSaveFile(path: string, names: readonly string[], tensors: readonly Tensor[], options?: { metadata?: string | null }): void;
+/**
+ * The bytes of the file that safetensors_save_file writes, as a uint8 tensor of one dimension.
+ */
+export function safetensorsSave(names: readonly string[], options: { tensors: readonly Tensor[]; metadata?: string | null }): Tensor;
+export function safetensorsSave(names: readonly string[], tensors: readonly Tensor[], options?: { metadata?: string | null }): Tensor;
+/** safetensorsSave, off the event loop. */
+export function safetensorsSaveAsync(names: readonly string[], options: { tensors: readonly Tensor[]; metadata?: string | null }): Promise<Tensor>;
+export function safetensorsSaveAsync(names: readonly string[], tensors: readonly Tensor[], options?: { metadata?: string | null }): Promise<Tensor>;
+/**
+ * Loads a safetensors file: its tensors, or those named in `only`, and the JSON object of its metadata, "" without. Free the text
+ * with tensor_string_free. With `mmap` bytes are read when they are used, and writes stay in this process; the file must
+ * not shrink meanwhile. All rules of the format are checked.
+ */
+export function safetensorsLoadFile(path: string, options?: { only?: readonly string[] | null; mmap?: boolean }): { names: string[]; tensors: Tensor[]; metadata: string };
+/** safetensorsLoadFile, off the event loop. */
+export function safetensorsLoadFileAsync(path: string, options?: { only?: readonly string[] | null; mmap?: boolean }): Promise<{ names: string[]; tensors: Tensor[]; metadata: string }>;
+/**
+ * Loads from the bytes of a safetensors file, a contiguous uint8 tensor. Free the text with tensor_string_free.
+ */
+export function safetensorsLoad(data: Tensor): { names: string[]; tensors: Tensor[]; metadata: string };
+/** safetensorsLoad, off the event loop. */
+export function safetensorsLoadAsync(data: Tensor): Promise<{ names: string[]; tensors: Tensor[]; metadata: string }>;
+/**
+ * Maps a safetensors file without reading its data: the checked header in JSON, and the tensors, except those of dtypes that
+ * libtensor does not have. Free the text with tensor_string_free.
+ */
+export function safetensorsOpen(path: string): { header: string; names: string[]; tensors: Tensor[] };
+/** safetensorsOpen, off the event loop. */
+export function safetensorsOpenAsync(path: string): Promise<{ header: string; names: string[]; tensors: Tensor[] }>;
+/**
+ * Saves a tensor as a .npy file, which numpy.load reads, at once in the place of an older one. bfloat16 and complex32 have no
+ * place in the format.
+ */
+export function npySave(path: string, options: { input: Tensor }): void;
+export function npySave(path: string, input: Tensor): void;
+/**
+ * The bytes of the file that npy_save writes, as a uint8 tensor of one dimension.
+ */
+export function npySaveBytes(input: Tensor): Tensor;
+/** npySaveBytes, off the event loop. */
+export function npySaveBytesAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Loads the tensor of a .npy file. Arrays in Fortran order keep their strides; big-endian ones are turned. Arrays of Python
+ * objects are refused. With `mmap` bytes are read when they are used, and writes stay in this process.
+ */
+export function npyLoad(path: string, options?: { mmap?: boolean }): Tensor;
+/** npyLoad, off the event loop. */
+export function npyLoadAsync(path: string, options?: { mmap?: boolean }): Promise<Tensor>;
+/**
+ * Loads from the bytes of a .npy file, a contiguous uint8 tensor.
+ */
+export function npyLoadBytes(data: Tensor): Tensor;
+/** npyLoadBytes, off the event loop. */
+export function npyLoadBytesAsync(data: Tensor): Promise<Tensor>;
+/**
+ * Saves named tensors as an .npz file, which numpy.load reads, at once in the place of an older one. Nothing is compressed.
+ */
+export function npzSave(path: string, options: { names: readonly string[]; tensors: readonly Tensor[] }): void;
+export function npzSave(path: string, names: readonly string[], tensors: readonly Tensor[]): void;
+/**
+ * The bytes of the file that npz_save writes, as a uint8 tensor of one dimension.
+ */
+export function npzSaveBytes(names: readonly string[], options: { tensors: readonly Tensor[] }): Tensor;
+export function npzSaveBytes(names: readonly string[], tensors: readonly Tensor[]): Tensor;
+/** npzSaveBytes, off the event loop. */
+export function npzSaveBytesAsync(names: readonly string[], options: { tensors: readonly Tensor[] }): Promise<Tensor>;
+export function npzSaveBytesAsync(names: readonly string[], tensors: readonly Tensor[]): Promise<Tensor>;
+/**
+ * Loads all tensors of an .npz file, compressed or not. Checksums are compared.
+ */
+export function npzLoad(path: string): { names: string[]; tensors: Tensor[] };
+/** npzLoad, off the event loop. */
+export function npzLoadAsync(path: string): Promise<{ names: string[]; tensors: Tensor[] }>;
+/**
+ * Loads from the bytes of an .npz file, a contiguous uint8 tensor.
+ */
+export function npzLoadBytes(data: Tensor): { names: string[]; tensors: Tensor[] };
+/** npzLoadBytes, off the event loop. */
+export function npzLoadBytesAsync(data: Tensor): Promise<{ names: string[]; tensors: Tensor[] }>;
+/**
  * The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
  */
 export function sqrt(input: Tensor, options?: { out?: Tensor | null }): Tensor;

@@ -365,6 +365,12 @@ const lt_lgammaAsync = lt.lgammaAsync;
 const lt_linspace = lt.linspace;
 const lt_linspaceAsync = lt.linspaceAsync;
 const lt_liveHandles = lt.liveHandles;
+const lt_load = lt.load;
+const lt_loadAsync = lt.loadAsync;
+const lt_loadBytes = lt.loadBytes;
+const lt_loadBytesAsync = lt.loadBytesAsync;
+const lt_loadDict = lt.loadDict;
+const lt_loadDictAsync = lt.loadDictAsync;
 const lt_log = lt.log;
 const lt_log10 = lt.log10;
 const lt_log10Async = lt.log10Async;
@@ -471,6 +477,20 @@ const lt_normal = lt.normal;
 const lt_normalAsync = lt.normalAsync;
 const lt_notEqual = lt.notEqual;
 const lt_notEqualAsync = lt.notEqualAsync;
+const lt_npyLoad = lt.npyLoad;
+const lt_npyLoadAsync = lt.npyLoadAsync;
+const lt_npyLoadBytes = lt.npyLoadBytes;
+const lt_npyLoadBytesAsync = lt.npyLoadBytesAsync;
+const lt_npySave = lt.npySave;
+const lt_npySaveBytes = lt.npySaveBytes;
+const lt_npySaveBytesAsync = lt.npySaveBytesAsync;
+const lt_npzLoad = lt.npzLoad;
+const lt_npzLoadAsync = lt.npzLoadAsync;
+const lt_npzLoadBytes = lt.npzLoadBytes;
+const lt_npzLoadBytesAsync = lt.npzLoadBytesAsync;
+const lt_npzSave = lt.npzSave;
+const lt_npzSaveBytes = lt.npzSaveBytes;
+const lt_npzSaveBytesAsync = lt.npzSaveBytesAsync;
 const lt_ones = lt.ones;
 const lt_onesAsync = lt.onesAsync;
 const lt_onesLike = lt.onesLike;
@@ -546,6 +566,19 @@ const lt_rsqrt = lt.rsqrt;
 const lt_rsqrtAsync = lt.rsqrtAsync;
 const lt_rsub = lt.rsub;
 const lt_rsubAsync = lt.rsubAsync;
+const lt_safetensorsLoad = lt.safetensorsLoad;
+const lt_safetensorsLoadAsync = lt.safetensorsLoadAsync;
+const lt_safetensorsLoadFile = lt.safetensorsLoadFile;
+const lt_safetensorsLoadFileAsync = lt.safetensorsLoadFileAsync;
+const lt_safetensorsOpen = lt.safetensorsOpen;
+const lt_safetensorsOpenAsync = lt.safetensorsOpenAsync;
+const lt_safetensorsSave = lt.safetensorsSave;
+const lt_safetensorsSaveAsync = lt.safetensorsSaveAsync;
+const lt_safetensorsSaveFile = lt.safetensorsSaveFile;
+const lt_save = lt.save;
+const lt_saveBytes = lt.saveBytes;
+const lt_saveBytesAsync = lt.saveBytesAsync;
+const lt_saveDict = lt.saveDict;
 const lt_scalarOperand = lt.scalarOperand;
 const lt_scalarOperandAsync = lt.scalarOperandAsync;
 const lt_scalarTensor = lt.scalarTensor;
@@ -1059,6 +1092,12 @@ export {
   lt_linspace as linspace,
   lt_linspaceAsync as linspaceAsync,
   lt_liveHandles as liveHandles,
+  lt_load as load,
+  lt_loadAsync as loadAsync,
+  lt_loadBytes as loadBytes,
+  lt_loadBytesAsync as loadBytesAsync,
+  lt_loadDict as loadDict,
+  lt_loadDictAsync as loadDictAsync,
   lt_log as log,
   lt_log10 as log10,
   lt_log10Async as log10Async,
@@ -1165,6 +1204,20 @@ export {
   lt_normalAsync as normalAsync,
   lt_notEqual as notEqual,
   lt_notEqualAsync as notEqualAsync,
+  lt_npyLoad as npyLoad,
+  lt_npyLoadAsync as npyLoadAsync,
+  lt_npyLoadBytes as npyLoadBytes,
+  lt_npyLoadBytesAsync as npyLoadBytesAsync,
+  lt_npySave as npySave,
+  lt_npySaveBytes as npySaveBytes,
+  lt_npySaveBytesAsync as npySaveBytesAsync,
+  lt_npzLoad as npzLoad,
+  lt_npzLoadAsync as npzLoadAsync,
+  lt_npzLoadBytes as npzLoadBytes,
+  lt_npzLoadBytesAsync as npzLoadBytesAsync,
+  lt_npzSave as npzSave,
+  lt_npzSaveBytes as npzSaveBytes,
+  lt_npzSaveBytesAsync as npzSaveBytesAsync,
   lt_ones as ones,
   lt_onesAsync as onesAsync,
   lt_onesLike as onesLike,
@@ -1240,6 +1293,19 @@ export {
   lt_rsqrtAsync as rsqrtAsync,
   lt_rsub as rsub,
   lt_rsubAsync as rsubAsync,
+  lt_safetensorsLoad as safetensorsLoad,
+  lt_safetensorsLoadAsync as safetensorsLoadAsync,
+  lt_safetensorsLoadFile as safetensorsLoadFile,
+  lt_safetensorsLoadFileAsync as safetensorsLoadFileAsync,
+  lt_safetensorsOpen as safetensorsOpen,
+  lt_safetensorsOpenAsync as safetensorsOpenAsync,
+  lt_safetensorsSave as safetensorsSave,
+  lt_safetensorsSaveAsync as safetensorsSaveAsync,
+  lt_safetensorsSaveFile as safetensorsSaveFile,
+  lt_save as save,
+  lt_saveBytes as saveBytes,
+  lt_saveBytesAsync as saveBytesAsync,
+  lt_saveDict as saveDict,
   lt_scalarOperand as scalarOperand,
   lt_scalarOperandAsync as scalarOperandAsync,
   lt_scalarTensor as scalarTensor,

@@ -1,11 +1,7 @@
 package storage
 
-// #include <stdlib.h>
-// #include "mapping.h"
-import "C"
-
 import (
-	"sync"
+	"os"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -14,197 +10,40 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// mapping is the file, or the memory of several processes, that a storage's bytes are.
-type mapping struct {
-	fd       C.int // -1 for private mappings, which need none
-	length   int64
-	filename string // "" for memory without a name
-	shared   bool   // changes reach the file and the other processes
-	counted  int64  // bytes that count as in use
-	key      [2]uint64
+// Mapping is a whole file in memory. Its pages are read when they are first used; writes to them stay in this process.
+type Mapping struct {
+	bytes []byte
+	refs  atomic.Int64
 }
 
-// shared finds the storage of shared memory that this process has open, so that memory which arrives twice, or comes
-// back, is one storage.
-var shared struct {
-	sync.Mutex
-	open map[[2]uint64]*Storage
+// Map maps the first size bytes of f, with one reference to the result.
+func Map(op string, f *os.File, size int64) (*Mapping, error) {
+	m := &Mapping{}
+	m.refs.Store(1)
+	if size == 0 {
+		return m, nil
+	}
+	var err error
+	m.bytes, err = syscall.Mmap(int(f.Fd()), 0, int(size), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+	if err != nil {
+		return nil, status.IOf("%s: %s cannot be mapped into memory: %v", op, f.Name(), err)
+	}
+	return m, nil
 }
 
-func failed(m *C.lt_mapping) error {
-	if m.error == 0 {
-		return nil
-	}
-	return syscall.Errno(m.error)
-}
-
-// FromFile maps the first nbytes of a file. With share, changes go to the file, which is made or lengthened where it is
-// too short; otherwise they stay in this storage.
-func FromFile(op, filename string, share bool, nbytes int64) (*Storage, error) {
-	if nbytes < 0 {
-		return nil, status.Runtimef("%s: cannot map %d bytes of file <%s>", op, nbytes, filename)
-	}
-	path := C.CString(filename)
-	defer C.free(unsafe.Pointer(path))
-	var m C.lt_mapping
-	C.lt_open(&m, path, boolInt(share))
-	defer func() { C.lt_close(m.fd) }()
-	if err := failed(&m); err != nil {
-		return nil, status.Runtimef("%s: unable to open file <%s>: %v", op, filename, err)
-	}
-	if nbytes > int64(m.length) {
-		if !share {
-			return nil, status.Runtimef("%s: file <%s> has %d bytes, fewer than the %d to map; shared=True lengthens it", op, filename, m.length, nbytes)
-		}
-		if C.lt_extend(&m, C.int64_t(nbytes)); m.error != 0 {
-			return nil, status.Runtimef("%s: unable to lengthen file <%s> to %d bytes: %v", op, filename, nbytes, failed(&m))
-		}
-	}
-	if !share {
-		filename = ""
-	}
-	return mapped(op, &m, filename, nbytes, share)
-}
-
-// FromDescriptor maps nbytes of the shared memory that fd describes. The descriptor stays the caller's.
-func FromDescriptor(op string, fd, nbytes int64) (*Storage, error) {
-	var m C.lt_mapping
-	C.lt_open_again(&m, C.int(fd))
-	defer func() { C.lt_close(m.fd) }()
-	if err := failed(&m); err != nil {
-		return nil, status.Valuef("%s: descriptor %d is not of shared memory: %v", op, fd, err)
-	}
-	if nbytes < 0 || nbytes > int64(m.length) {
-		return nil, status.Valuef("%s: descriptor %d has %d bytes, which does not allow for %d", op, fd, m.length, nbytes)
-	}
-	return mapped(op, &m, "", nbytes, true)
-}
-
-// mapped makes the storage of an open descriptor, or finds the one that this process has of the same memory. A shared one
-// keeps the descriptor.
-func mapped(op string, m *C.lt_mapping, filename string, nbytes int64, share bool) (*Storage, error) {
-	key := [2]uint64{uint64(m.device), uint64(m.id)}
-	if share {
-		shared.Lock()
-		defer shared.Unlock()
-		if s := shared.open[key]; s != nil && s.nbytes == nbytes && s.revive() {
-			return s, nil
-		}
-	}
+// Storage is one over nbytes of the mapping from offset on, which it keeps alive.
+func (m *Mapping) Storage(offset, nbytes int64) *Storage {
+	m.refs.Add(1)
+	var data unsafe.Pointer
 	if nbytes > 0 {
-		if C.lt_map(m, C.int64_t(nbytes), boolInt(share)); m.error != 0 {
-			return nil, status.Memoryf("%s: unable to map %d bytes: %v", op, nbytes, failed(m))
-		}
+		data = unsafe.Pointer(&m.bytes[offset : offset+nbytes][0])
 	}
-	s := &Storage{data: m.data, nbytes: nbytes, device: device.Host, refs: 1}
-	behind := &mapping{fd: -1, length: nbytes, filename: filename, shared: share, key: key}
-	s.backing = behind
-	memory.blocks.Add(1)
-	if share {
-		behind.fd, m.fd = m.fd, -1
-		behind.register(s)
-	}
-	return s, nil
+	return FromExternal(data, nbytes, device.Host, &External{Free: m.Release}, false)
 }
 
-// register makes a storage the one that mapped finds. The lock is held.
-func (m *mapping) register(s *Storage) {
-	if shared.open == nil {
-		shared.open = map[[2]uint64]*Storage{}
+// Release drops a reference; the last one unmaps the file.
+func (m *Mapping) Release() {
+	if m.refs.Add(-1) == 0 && m.bytes != nil {
+		_ = syscall.Munmap(m.bytes) // fails for addresses alone that are no mapping
 	}
-	shared.open[m.key] = s
-}
-
-// revive takes a reference unless the last one is gone.
-func (s *Storage) revive() bool {
-	for {
-		refs := atomic.LoadInt64(&s.refs)
-		if refs == 0 {
-			return false
-		}
-		if atomic.CompareAndSwapInt64(&s.refs, refs, refs+1) {
-			return true
-		}
-	}
-}
-
-// Share moves the bytes into memory that other processes can map. It does nothing when they are there already.
-func (s *Storage) Share(op string) error {
-	switch {
-	case s.Shared():
-		return nil
-	case s.device.Type != device.CPU:
-		return status.Runtimef("%s: a storage on device %v cannot be shared; only those on the cpu can", op, s.device)
-	case s.fixed.Load():
-		return status.Runtimef("%s: the storage cannot be moved to shared memory: an array of the host language shares its memory; share it before, or a clone()", op)
-	}
-	if err := account(op, s.nbytes); err != nil {
-		return err
-	}
-	var m C.lt_mapping
-	C.lt_open_anonymous(&m, C.int64_t(s.nbytes))
-	if m.error == 0 && s.nbytes > 0 {
-		C.lt_map(&m, C.int64_t(s.nbytes), 1)
-	}
-	if err := failed(&m); err != nil {
-		C.lt_close(m.fd)
-		memory.inUse.Add(-s.nbytes)
-		return status.Memoryf("%s: unable to make %d bytes of shared memory: %v", op, s.nbytes, err)
-	}
-	if s.nbytes > 0 {
-		copy(unsafe.Slice((*byte)(m.data), s.nbytes), s.Bytes())
-	}
-	s.free()
-	s.data, s.capacity, s.readOnly = m.data, 0, false
-	behind := &mapping{fd: m.fd, length: s.nbytes, shared: true, counted: s.nbytes, key: [2]uint64{uint64(m.device), uint64(m.id)}}
-	s.backing = behind
-	memory.blocks.Add(1)
-	shared.Lock()
-	defer shared.Unlock()
-	behind.register(s)
-	return nil
-}
-
-// Shared tells whether other processes can map the bytes.
-func (s *Storage) Shared() bool {
-	m, ok := s.backing.(*mapping)
-	return ok && m.shared
-}
-
-// Descriptor is the file descriptor of shared memory, for another process to map; the storage owns it.
-func (s *Storage) Descriptor(op string) (int64, error) {
-	if !s.Shared() {
-		return 0, status.Runtimef("%s: the storage is not in shared memory; share_memory_() moves it there", op)
-	}
-	return int64(s.backing.(*mapping).fd), nil
-}
-
-// Filename is the file that changes go to, "" without one.
-func (s *Storage) Filename() string {
-	if m, ok := s.backing.(*mapping); ok {
-		return m.filename
-	}
-	return ""
-}
-
-// release gives the mapping and its descriptor back.
-func (m *mapping) release(s *Storage, data unsafe.Pointer) {
-	if m.shared {
-		shared.Lock()
-		if shared.open[m.key] == s {
-			delete(shared.open, m.key)
-		}
-		shared.Unlock()
-	}
-	C.lt_unmap(data, C.int64_t(m.length))
-	C.lt_close(m.fd)
-	memory.inUse.Add(-m.counted)
-	memory.blocks.Add(-1)
-}
-
-func boolInt(b bool) C.int {
-	if b {
-		return 1
-	}
-	return 0
 }

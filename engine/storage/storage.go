@@ -31,15 +31,19 @@ type backing interface {
 }
 
 // External is the owner of bytes that libtensor did not allocate. Deleter is a C function void (*)(void *) that is called
-// with Context exactly once, when the last reference goes, from whichever thread that happens on.
+// with Context exactly once, when the last reference goes, from whichever thread that happens on. Free is its like in Go.
 type External struct {
 	Deleter, Context unsafe.Pointer
+	Free             func()
 }
 
 func (e *External) release(*Storage, unsafe.Pointer) {
 	memory.blocks.Add(-1)
 	if e.Deleter != nil {
 		C.lt_call_deleter(e.Deleter, e.Context)
+	}
+	if e.Free != nil {
+		e.Free()
 	}
 }
 
@@ -236,7 +240,7 @@ func (s *Storage) holder() string {
 	switch b := s.backing.(type) {
 	case nil:
 		return "an array of the host language or a slice shares its memory"
-	case *mapping:
+	case *region:
 		if b.filename != "" {
 			return "it is mapped from file <" + b.filename + ">"
 		}

@@ -1514,6 +1514,236 @@ static const lt_operator overloads_new_ones[] = {
     {"newOnes", arguments_new_ones, results_new_ones, 5, 2, 1, -1, {{call_new_ones, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_save(const lt_value *a, lt_value *r) { (void)r; return tensor_save(a[0].text, a[1].text, a[2].list.data, a[2].list.length, a[3].i); }
+static const lt_argument arguments_save[] = {
+    {"path", LT_STR, 0, {0}},
+    {"structure", LT_STR, 0, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"compact", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_operator overloads_save[] = {
+    {"save", arguments_save, NULL, 4, 3, 0, -1, {{call_save, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_save_bytes(const lt_value *a, lt_value *r) { return tensor_save_bytes(a[0].text, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_save_bytes[] = {
+    {"structure", LT_STR, 0, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"compact", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_save_bytes[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_save_bytes[] = {
+    {"saveBytes", arguments_save_bytes, results_save_bytes, 3, 2, 1, -1, {{call_save_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_save_dict(const lt_value *a, lt_value *r) { (void)r; return tensor_save_dict(a[0].text, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i); }
+static const lt_argument arguments_save_dict[] = {
+    {"path", LT_STR, 0, {0}},
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"compact", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_operator overloads_save_dict[] = {
+    {"saveDict", arguments_save_dict, NULL, 4, 3, 0, -1, {{call_save_dict, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_load(const lt_value *a, lt_value *r) { return tensor_load(a[0].text, a[1].text, a[2].i, &r[0].string, &r[1].tensors.items, &r[1].tensors.length); }
+static const lt_argument arguments_load[] = {
+    {"path", LT_STR, 0, {0}},
+    {"mapLocation", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"mmap", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_load[] = {
+    {"structure", LT_STR, 0, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_load[] = {
+    {"load", arguments_load, results_load, 3, 1, 2, -1, {{call_load, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_load_bytes(const lt_value *a, lt_value *r) { return tensor_load_bytes(a[0].tensor, a[1].text, &r[0].string, &r[1].tensors.items, &r[1].tensors.length); }
+static const lt_argument arguments_load_bytes[] = {
+    {"data", LT_TENSOR, 0, {0}},
+    {"mapLocation", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_load_bytes[] = {
+    {"structure", LT_STR, 0, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_load_bytes[] = {
+    {"loadBytes", arguments_load_bytes, results_load_bytes, 2, 1, 2, -1, {{call_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_load_dict(const lt_value *a, lt_value *r) { return tensor_load_dict(a[0].text, a[1].text, a[2].i, &r[0].tensors.items, &r[0].tensors.length, &r[1].tensors.items, &r[1].tensors.length); }
+static const lt_argument arguments_load_dict[] = {
+    {"path", LT_STR, 0, {0}},
+    {"mapLocation", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"mmap", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_load_dict[] = {
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_load_dict[] = {
+    {"loadDict", arguments_load_dict, results_load_dict, 3, 1, 2, -1, {{call_load_dict, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_safetensors_save_file(const lt_value *a, lt_value *r) { (void)r; return tensor_safetensors_save_file(a[0].text, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text); }
+static const lt_argument arguments_safetensors_save_file[] = {
+    {"path", LT_STR, 0, {0}},
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"metadata", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+};
+static const lt_operator overloads_safetensors_save_file[] = {
+    {"safetensorsSaveFile", arguments_safetensors_save_file, NULL, 4, 3, 0, -1, {{call_safetensors_save_file, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_safetensors_save(const lt_value *a, lt_value *r) { return tensor_safetensors_save(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, a[2].text, &r[0].tensor); }
+static const lt_argument arguments_safetensors_save[] = {
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"metadata", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_safetensors_save[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_safetensors_save[] = {
+    {"safetensorsSave", arguments_safetensors_save, results_safetensors_save, 3, 2, 1, -1, {{call_safetensors_save, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_safetensors_load_file(const lt_value *a, lt_value *r) { return tensor_safetensors_load_file(a[0].text, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensors.items, &r[0].tensors.length, &r[1].tensors.items, &r[1].tensors.length, &r[2].string); }
+static const lt_argument arguments_safetensors_load_file[] = {
+    {"path", LT_STR, 0, {0}},
+    {"only", LT_STR, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"mmap", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_safetensors_load_file[] = {
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"metadata", LT_STR, 0, {0}},
+};
+static const lt_operator overloads_safetensors_load_file[] = {
+    {"safetensorsLoadFile", arguments_safetensors_load_file, results_safetensors_load_file, 3, 1, 3, -1, {{call_safetensors_load_file, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_safetensors_load(const lt_value *a, lt_value *r) { return tensor_safetensors_load(a[0].tensor, &r[0].tensors.items, &r[0].tensors.length, &r[1].tensors.items, &r[1].tensors.length, &r[2].string); }
+static const lt_argument arguments_safetensors_load[] = {
+    {"data", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_safetensors_load[] = {
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"metadata", LT_STR, 0, {0}},
+};
+static const lt_operator overloads_safetensors_load[] = {
+    {"safetensorsLoad", arguments_safetensors_load, results_safetensors_load, 1, 1, 3, -1, {{call_safetensors_load, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_safetensors_open(const lt_value *a, lt_value *r) { return tensor_safetensors_open(a[0].text, &r[0].string, &r[1].tensors.items, &r[1].tensors.length, &r[2].tensors.items, &r[2].tensors.length); }
+static const lt_argument arguments_safetensors_open[] = {
+    {"path", LT_STR, 0, {0}},
+};
+static const lt_argument results_safetensors_open[] = {
+    {"header", LT_STR, 0, {0}},
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_safetensors_open[] = {
+    {"safetensorsOpen", arguments_safetensors_open, results_safetensors_open, 1, 1, 3, -1, {{call_safetensors_open, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_npy_save(const lt_value *a, lt_value *r) { (void)r; return tensor_npy_save(a[0].text, a[1].tensor); }
+static const lt_argument arguments_npy_save[] = {
+    {"path", LT_STR, 0, {0}},
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_npy_save[] = {
+    {"npySave", arguments_npy_save, NULL, 2, 2, 0, -1, {{call_npy_save, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_npy_save_bytes(const lt_value *a, lt_value *r) { return tensor_npy_save_bytes(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_npy_save_bytes[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_npy_save_bytes[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_npy_save_bytes[] = {
+    {"npySaveBytes", arguments_npy_save_bytes, results_npy_save_bytes, 1, 1, 1, -1, {{call_npy_save_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_npy_load(const lt_value *a, lt_value *r) { return tensor_npy_load(a[0].text, a[1].i, &r[0].tensor); }
+static const lt_argument arguments_npy_load[] = {
+    {"path", LT_STR, 0, {0}},
+    {"mmap", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_npy_load[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_npy_load[] = {
+    {"npyLoad", arguments_npy_load, results_npy_load, 2, 1, 1, -1, {{call_npy_load, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_npy_load_bytes(const lt_value *a, lt_value *r) { return tensor_npy_load_bytes(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_npy_load_bytes[] = {
+    {"data", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_npy_load_bytes[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_npy_load_bytes[] = {
+    {"npyLoadBytes", arguments_npy_load_bytes, results_npy_load_bytes, 1, 1, 1, -1, {{call_npy_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_npz_save(const lt_value *a, lt_value *r) { (void)r; return tensor_npz_save(a[0].text, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length); }
+static const lt_argument arguments_npz_save[] = {
+    {"path", LT_STR, 0, {0}},
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_npz_save[] = {
+    {"npzSave", arguments_npz_save, NULL, 3, 3, 0, -1, {{call_npz_save, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_npz_save_bytes(const lt_value *a, lt_value *r) { return tensor_npz_save_bytes(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_npz_save_bytes[] = {
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_npz_save_bytes[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_npz_save_bytes[] = {
+    {"npzSaveBytes", arguments_npz_save_bytes, results_npz_save_bytes, 2, 2, 1, -1, {{call_npz_save_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_npz_load(const lt_value *a, lt_value *r) { return tensor_npz_load(a[0].text, &r[0].tensors.items, &r[0].tensors.length, &r[1].tensors.items, &r[1].tensors.length); }
+static const lt_argument arguments_npz_load[] = {
+    {"path", LT_STR, 0, {0}},
+};
+static const lt_argument results_npz_load[] = {
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_npz_load[] = {
+    {"npzLoad", arguments_npz_load, results_npz_load, 1, 1, 2, -1, {{call_npz_load, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_npz_load_bytes(const lt_value *a, lt_value *r) { return tensor_npz_load_bytes(a[0].tensor, &r[0].tensors.items, &r[0].tensors.length, &r[1].tensors.items, &r[1].tensors.length); }
+static const lt_argument arguments_npz_load_bytes[] = {
+    {"data", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_npz_load_bytes[] = {
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_npz_load_bytes[] = {
+    {"npzLoadBytes", arguments_npz_load_bytes, results_npz_load_bytes, 1, 1, 2, -1, {{call_npz_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_sqrt(const lt_value *a, lt_value *r) { return tensor_sqrt(a[0].tensor, &r[0].tensor); }
 static tensor_status call_sqrt_(const lt_value *a, lt_value *r) { (void)r; return tensor_sqrt_(a[0].tensor); }
 static tensor_status call_sqrt_out(const lt_value *a, lt_value *r) { return tensor_sqrt_out(a[0].tensor, r[0].tensor); }
@@ -6510,6 +6740,25 @@ const lt_entry lt_entries[] = {
     {"newFull", overloads_new_full, 1, LT_AS_METHOD},
     {"newZeros", overloads_new_zeros, 1, LT_AS_METHOD},
     {"newOnes", overloads_new_ones, 1, LT_AS_METHOD},
+    {"save", overloads_save, 1, LT_AS_FUNCTION},
+    {"saveBytes", overloads_save_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"saveDict", overloads_save_dict, 1, LT_AS_FUNCTION},
+    {"load", overloads_load, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"loadBytes", overloads_load_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"loadDict", overloads_load_dict, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"safetensorsSaveFile", overloads_safetensors_save_file, 1, LT_AS_FUNCTION},
+    {"safetensorsSave", overloads_safetensors_save, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"safetensorsLoadFile", overloads_safetensors_load_file, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"safetensorsLoad", overloads_safetensors_load, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"safetensorsOpen", overloads_safetensors_open, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"npySave", overloads_npy_save, 1, LT_AS_FUNCTION},
+    {"npySaveBytes", overloads_npy_save_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"npyLoad", overloads_npy_load, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"npyLoadBytes", overloads_npy_load_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"npzSave", overloads_npz_save, 1, LT_AS_FUNCTION},
+    {"npzSaveBytes", overloads_npz_save_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"npzLoad", overloads_npz_load, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"npzLoadBytes", overloads_npz_load_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"sqrt", overloads_sqrt, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"rsqrt", overloads_rsqrt, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"exp", overloads_exp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},

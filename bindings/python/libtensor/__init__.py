@@ -31,6 +31,7 @@ from ._device import device
 from ._dlpack import from_dlpack, to_dlpack
 from ._dtypes import NAMES as _NAMES
 from ._dtypes import dtype, finfo, iinfo, layout, memory_format
+from ._files import load, load_npy, load_npz, save, save_npy, save_npz
 from ._print import get_printoptions, set_printoptions
 from ._random import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from ._sharing import register as _register_sharing
@@ -46,7 +47,7 @@ __version__ = "0.1.0"
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
 
-_SUBMODULES = frozenset(("fft", "linalg", "multiprocessing", "nn", "return_types", "special", "testing"))
+_SUBMODULES = frozenset(("fft", "hdf5", "linalg", "multiprocessing", "nn", "return_types", "safetensors", "special", "testing"))
 
 # Generated functions first: the ones above have a Python form of their own.
 globals().update({name: getattr(_functions, name) for name in _functions.__all__ if name not in globals()})

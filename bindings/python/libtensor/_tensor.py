@@ -3,7 +3,7 @@
 from ctypes import POINTER, c_int32, c_int64, c_void_p
 
 from . import _device, _dtypes
-from ._library import Device, free, getter
+from ._library import ABSENT, HANDLES, Device, free, getter
 from ._size import Size
 
 c_dim = getter("tensor_dim", c_int64, c_void_p)
@@ -16,6 +16,7 @@ c_device = getter("tensor_get_device", Device, c_void_p)
 c_layout = getter("tensor_get_layout", c_int32, c_void_p)
 
 DTYPES = _dtypes.DTYPES
+LOW, HIGH = -(2**63), 2**63 - 1
 make_size = tuple.__new__
 
 
@@ -243,6 +244,23 @@ class Tensor:
     def __hash__(self):
         return id(self)
 
+    def __getitem__(self, key):
+        kind = key.__class__
+        if kind is int and LOW <= key <= HIGH:
+            made = _f.b_select(self._h, 0, key)
+        elif kind is slice:
+            start, stop, step = key.start, key.stop, key.step
+            if not (
+                (start is None or start.__class__ is int and LOW < start <= HIGH)
+                and (stop is None or stop.__class__ is int and LOW < stop <= HIGH)
+                and (step is None or step.__class__ is int and LOW < step <= HIGH)
+            ):
+                return _f.index_get(self, key)
+            made = _f.b_slice(self._h, 0, ABSENT if start is None else start, ABSENT if stop is None else stop, 1 if step is None else step)
+        else:
+            return _f.index_get(self, key)
+        return _results.wrap(made) if made >= HANDLES else _f.index_get(self, key)  # which says what is wrong
+
     def __setitem__(self, key, value):
         if isinstance(value, Tensor):
             _f.index_set_(self, key, value)
@@ -257,6 +275,5 @@ class Tensor:
 
 # The generated functions take the class above.
 from . import gen_functions as _f  # noqa: E402, I001
-from . import _create, _dlpack, _errors, _interop, _match, _print, _serialize, _sharing, _storage, _typed_storage  # noqa: E402
+from . import _create, _dlpack, _errors, _interop, _match, _print, _results, _serialize, _sharing, _typed_storage  # noqa: E402
 
-Tensor.__getitem__ = _f.index_get

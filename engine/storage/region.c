@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "mapping.h"
+#include "region.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void look(lt_mapping *m) {
+static void look(lt_region *m) {
   struct stat s;
   m->error = 0;
   if (m->fd < 0 || fstat(m->fd, &s)) {
@@ -19,12 +19,12 @@ static void look(lt_mapping *m) {
   m->length = s.st_size, m->device = (uint64_t)s.st_dev, m->id = (uint64_t)s.st_ino;
 }
 
-void lt_open(lt_mapping *m, const char *path, int writable) {
+void lt_open(lt_region *m, const char *path, int writable) {
   m->fd = open(path, (writable ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC, 0600);
   look(m);
 }
 
-void lt_open_anonymous(lt_mapping *m, int64_t length) {
+void lt_open_anonymous(lt_region *m, int64_t length) {
 #ifdef __linux__
   m->fd = memfd_create("libtensor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 #else
@@ -42,17 +42,17 @@ void lt_open_anonymous(lt_mapping *m, int64_t length) {
 #endif
 }
 
-void lt_open_again(lt_mapping *m, int fd) {
+void lt_open_again(lt_region *m, int fd) {
   m->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
   look(m);
 }
 
-void lt_extend(lt_mapping *m, int64_t length) {
+void lt_extend(lt_region *m, int64_t length) {
   m->error = ftruncate(m->fd, length) ? errno : 0;
   if (!m->error) m->length = length;
 }
 
-void lt_map(lt_mapping *m, int64_t length, int shared) {
+void lt_map(lt_region *m, int64_t length, int shared) {
   void *p = mmap(NULL, (size_t)length, PROT_READ | PROT_WRITE, shared ? MAP_SHARED : MAP_PRIVATE,
                  m->fd, 0);
   m->error = p == MAP_FAILED ? errno : 0;
