@@ -13,6 +13,8 @@
   if (!((slot) = lt_resolve(handle, LT_TENSOR, op, argument))) return TENSOR_ERROR_HANDLE
 #define LT_LIST(handles, length, optional, op, argument) \
   if (!lt_check_list(handles, length, optional, op, argument)) return TENSOR_ERROR_HANDLE
+#define LT_TEXTS(texts, length, op, argument) \
+  if (!lt_check_texts(texts, length, op, argument)) return TENSOR_ERROR_VALUE
 #define LT_SPAN(data, length, op, argument) \
   if (!lt_check_span(data, length, op, argument)) return TENSOR_ERROR_VALUE
 #define LT_INDEX(items, length, op, argument) \

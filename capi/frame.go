@@ -6,6 +6,8 @@ package main
 import "C"
 
 import (
+	"cmp"
+	"strings"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/device"
@@ -13,6 +15,7 @@ import (
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -134,6 +137,19 @@ func (f frame) scalars(i int) []dtype.Scalar {
 
 func (f frame) str(i int) string { return C.GoString(at[*C.char](f.value(i))) }
 
+// strs copies a list of strings. An absent list is nil, an empty one is not.
+func (f frame) strs(i int) []string {
+	l := at[list](f.value(i))
+	if l.data == nil && l.length == 0 {
+		return nil
+	}
+	out := make([]string, l.length)
+	for k, text := range unsafe.Slice((**C.char)(l.data), l.length) {
+		out[k] = C.GoString(text)
+	}
+	return out
+}
+
 func (f frame) strOptional(i int) string {
 	if p := at[*C.char](f.value(i)); p != nil {
 		return C.GoString(p)
@@ -201,25 +217,117 @@ func (f frame) setTensors(err error, results ...*tensor.Tensor) error {
 
 func (f frame) result(i int) unsafe.Pointer { return unsafe.Pointer(&f.c.results[i]) }
 
+// setMixed hands over results of several types. When one cannot be, those before it are freed and those after it released.
+func (f frame) setMixed(err error, results ...any) error {
+	if err != nil {
+		return err
+	}
+	for i, r := range results {
+		switch v := r.(type) {
+		case *tensor.Tensor:
+			err = f.setTensorAt(i, err, v)
+		case unsafe.Pointer:
+			*(*unsafe.Pointer)(f.result(i)) = v
+		case bool:
+			*(*bool)(f.result(i)) = v
+		case string:
+			err = f.setText(i, err, v)
+		case []string:
+			err = f.setTexts(i, err, v)
+		case []*tensor.Tensor:
+			if err == nil {
+				err = f.setListAt(i, v)
+				continue
+			}
+			for _, t := range v {
+				t.Release()
+			}
+		}
+	}
+	if err != nil {
+		f.freeMixed(results)
+	}
+	return err
+}
+
+func (f frame) setTensorAt(i int, err error, t *tensor.Tensor) error {
+	if err != nil {
+		t.Release()
+		return err
+	}
+	s, err := newTensor(t)
+	if err == nil {
+		*(*unsafe.Pointer)(f.result(i)) = C.lt_address(s)
+	}
+	return err
+}
+
+// freeMixed frees what has been handed over.
+func (f frame) freeMixed(results []any) {
+	for i, r := range results {
+		l := at[list]((*C.lt_value)(f.result(i)))
+		switch r.(type) {
+		case *tensor.Tensor:
+			C.tensor_free((*C.tensor_t)(l.data))
+		case string:
+			C.tensor_string_free((*C.char)(l.data))
+		case []string:
+			C.tensor_string_list_free((**C.char)(l.data), C.int64_t(l.length))
+		case []*tensor.Tensor:
+			C.tensor_list_free((**C.tensor_t)(l.data), C.int64_t(l.length))
+		}
+	}
+}
+
+// setText copies a string to C, which has no strings with zeros in them.
+func (f frame) setText(i int, err error, text string) error {
+	if err != nil || strings.Contains(text, "\x00") {
+		return cmp.Or(err, status.Runtimef("the text %.80q has a NUL character", text))
+	}
+	*(**C.char)(f.result(i)) = C.CString(text)
+	return nil
+}
+
+func (f frame) setTexts(i int, err error, texts []string) error {
+	for _, text := range texts {
+		if err == nil && strings.Contains(text, "\x00") {
+			err = status.Runtimef("the name %.80q has a NUL character", text)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	array := C.malloc(C.size_t(max(len(texts), 1) * 8))
+	for k, text := range texts {
+		unsafe.Slice((**C.char)(array), len(texts))[k] = C.CString(text)
+	}
+	*(*list)(f.result(i)) = list{array, int64(len(texts))}
+	return nil
+}
+
 func (f frame) setList(err error, tensors []*tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
+	return f.setListAt(0, tensors)
+}
+
+func (f frame) setListAt(i int, tensors []*tensor.Tensor) error {
 	n := len(tensors)
 	array := C.malloc(C.size_t(max(n, 1) * 8))
 	handles := unsafe.Slice((*unsafe.Pointer)(array), n)
-	for i, t := range tensors {
+	for k, t := range tensors {
 		s, err := newTensor(t)
 		if err != nil {
-			C.tensor_list_free((**C.tensor_t)(array), C.int64_t(i))
-			for _, rest := range tensors[i+1:] {
+			C.tensor_list_free((**C.tensor_t)(array), C.int64_t(k))
+			for _, rest := range tensors[k+1:] {
 				rest.Release()
 			}
 			return err
 		}
-		handles[i] = C.lt_address(s)
+		handles[k] = C.lt_address(s)
 	}
-	*(*list)(f.result(0)) = list{array, int64(n)}
+	*(*list)(f.result(i)) = list{array, int64(n)}
 	return nil
 }
 

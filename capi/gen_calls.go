@@ -355,34 +355,82 @@ var calls = [...]func(frame) error{
 		r0, err := ops.Vander(f.tensor(0), f.intOptional(1), f.bool(2))
 		return f.setTensors(err, r0)
 	}, // vander
-	func(f frame) error { r0, err := ops.Sqrt(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // sqrt
-	func(f frame) error { r0, err := ops.Rsqrt(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // rsqrt
-	func(f frame) error { r0, err := ops.Exp(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // exp
-	func(f frame) error { r0, err := ops.Exp2(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // exp2
-	func(f frame) error { r0, err := ops.Expm1(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // expm1
-	func(f frame) error { r0, err := ops.Log(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // log
-	func(f frame) error { r0, err := ops.Log2(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // log2
-	func(f frame) error { r0, err := ops.Log10(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // log10
-	func(f frame) error { r0, err := ops.Log1p(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // log1p
-	func(f frame) error { r0, err := ops.Sin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // sin
-	func(f frame) error { r0, err := ops.Cos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // cos
-	func(f frame) error { r0, err := ops.Tan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // tan
-	func(f frame) error { r0, err := ops.Asin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // asin
-	func(f frame) error { r0, err := ops.Asin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // arcsin
-	func(f frame) error { r0, err := ops.Acos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // acos
-	func(f frame) error { r0, err := ops.Acos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // arccos
-	func(f frame) error { r0, err := ops.Atan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // atan
-	func(f frame) error { r0, err := ops.Atan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // arctan
-	func(f frame) error { r0, err := ops.Sinh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // sinh
-	func(f frame) error { r0, err := ops.Cosh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // cosh
-	func(f frame) error { r0, err := ops.Tanh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // tanh
-	func(f frame) error { r0, err := ops.Asinh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // asinh
-	func(f frame) error { r0, err := ops.Asinh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // arcsinh
-	func(f frame) error { r0, err := ops.Acosh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // acosh
-	func(f frame) error { r0, err := ops.Acosh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // arccosh
-	func(f frame) error { r0, err := ops.Atanh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // atanh
-	func(f frame) error { r0, err := ops.Atanh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },   // arctanh
-	func(f frame) error { r0, err := ops.Sigmoid(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // sigmoid
+	func(f frame) error { return ops.Save(f.str(0), f.str(1), f.tensors(2), f.bool(3)) }, // save
+	func(f frame) error {
+		r0, err := ops.SaveBytes(f.str(0), f.tensors(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // save_bytes
+	func(f frame) error { return ops.SaveDict(f.str(0), f.strs(1), f.tensors(2), f.bool(3)) }, // save_dict
+	func(f frame) error {
+		r0, r1, err := ops.Load(f.str(0), f.strOptional(1), f.bool(2))
+		return f.setMixed(err, r0, r1)
+	}, // load
+	func(f frame) error {
+		r0, r1, err := ops.LoadBytes(f.tensor(0), f.strOptional(1))
+		return f.setMixed(err, r0, r1)
+	}, // load_bytes
+	func(f frame) error {
+		r0, r1, err := ops.LoadDict(f.str(0), f.strOptional(1), f.bool(2))
+		return f.setMixed(err, r0, r1)
+	}, // load_dict
+	func(f frame) error {
+		return ops.SafetensorsSaveFile(f.str(0), f.strs(1), f.tensors(2), f.strOptional(3))
+	}, // safetensors_save_file
+	func(f frame) error {
+		r0, err := ops.SafetensorsSave(f.strs(0), f.tensors(1), f.strOptional(2))
+		return f.setTensors(err, r0)
+	}, // safetensors_save
+	func(f frame) error {
+		r0, r1, r2, err := ops.SafetensorsLoadFile(f.str(0), f.strs(1), f.bool(2))
+		return f.setMixed(err, r0, r1, r2)
+	}, // safetensors_load_file
+	func(f frame) error {
+		r0, r1, r2, err := ops.SafetensorsLoad(f.tensor(0))
+		return f.setMixed(err, r0, r1, r2)
+	}, // safetensors_load
+	func(f frame) error {
+		r0, r1, r2, err := ops.SafetensorsOpen(f.str(0))
+		return f.setMixed(err, r0, r1, r2)
+	}, // safetensors_open
+	func(f frame) error { return ops.NpySave(f.str(0), f.tensor(1)) },                                 // npy_save
+	func(f frame) error { r0, err := ops.NpySaveBytes(f.tensor(0)); return f.setTensors(err, r0) },    // npy_save_bytes
+	func(f frame) error { r0, err := ops.NpyLoad(f.str(0), f.bool(1)); return f.setTensors(err, r0) }, // npy_load
+	func(f frame) error { r0, err := ops.NpyLoadBytes(f.tensor(0)); return f.setTensors(err, r0) },    // npy_load_bytes
+	func(f frame) error { return ops.NpzSave(f.str(0), f.strs(1), f.tensors(2)) },                     // npz_save
+	func(f frame) error {
+		r0, err := ops.NpzSaveBytes(f.strs(0), f.tensors(1))
+		return f.setTensors(err, r0)
+	}, // npz_save_bytes
+	func(f frame) error { r0, r1, err := ops.NpzLoad(f.str(0)); return f.setMixed(err, r0, r1) },         // npz_load
+	func(f frame) error { r0, r1, err := ops.NpzLoadBytes(f.tensor(0)); return f.setMixed(err, r0, r1) }, // npz_load_bytes
+	func(f frame) error { r0, err := ops.Sqrt(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // sqrt
+	func(f frame) error { r0, err := ops.Rsqrt(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // rsqrt
+	func(f frame) error { r0, err := ops.Exp(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // exp
+	func(f frame) error { r0, err := ops.Exp2(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // exp2
+	func(f frame) error { r0, err := ops.Expm1(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // expm1
+	func(f frame) error { r0, err := ops.Log(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // log
+	func(f frame) error { r0, err := ops.Log2(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // log2
+	func(f frame) error { r0, err := ops.Log10(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // log10
+	func(f frame) error { r0, err := ops.Log1p(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // log1p
+	func(f frame) error { r0, err := ops.Sin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // sin
+	func(f frame) error { r0, err := ops.Cos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // cos
+	func(f frame) error { r0, err := ops.Tan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // tan
+	func(f frame) error { r0, err := ops.Asin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // asin
+	func(f frame) error { r0, err := ops.Asin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // arcsin
+	func(f frame) error { r0, err := ops.Acos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // acos
+	func(f frame) error { r0, err := ops.Acos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // arccos
+	func(f frame) error { r0, err := ops.Atan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // atan
+	func(f frame) error { r0, err := ops.Atan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // arctan
+	func(f frame) error { r0, err := ops.Sinh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // sinh
+	func(f frame) error { r0, err := ops.Cosh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // cosh
+	func(f frame) error { r0, err := ops.Tanh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // tanh
+	func(f frame) error { r0, err := ops.Asinh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // asinh
+	func(f frame) error { r0, err := ops.Asinh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // arcsinh
+	func(f frame) error { r0, err := ops.Acosh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // acosh
+	func(f frame) error { r0, err := ops.Acosh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // arccosh
+	func(f frame) error { r0, err := ops.Atanh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // atanh
+	func(f frame) error { r0, err := ops.Atanh(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // arctanh
+	func(f frame) error { r0, err := ops.Sigmoid(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // sigmoid
 	func(f frame) error {
 		r0, err := ops.Atan2(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
@@ -1306,21 +1354,64 @@ var calls = [...]func(frame) error{
 		r0, err := ops.FromBlob(f.pointer(0), f.int(1), f.dtype(2), f.ints(3), f.ints(4), f.pointer(5), f.pointer(6), f.bool(7))
 		return f.setTensors(err, r0)
 	}, // from_blob
-	func(f frame) error { r0, err := ops.DataPtr(f.tensor(0)); return f.setPointer(err, r0) },              // data_ptr
-	func(f frame) error { r0, err := ops.IsReadOnly(f.tensor(0)); return f.setBool(err, r0) },              // is_read_only
-	func(f frame) error { r0, err := ops.UntypedStorage(f.tensor(0)); return f.setStorage(err, r0) },       // untyped_storage
+	func(f frame) error { r0, err := ops.DataPtr(f.tensor(0)); return f.setPointer(err, r0) },            // data_ptr
+	func(f frame) error { r0, err := ops.IsReadOnly(f.tensor(0)); return f.setBool(err, r0) },            // is_read_only
+	func(f frame) error { r0, err := ops.UntypedStorage(f.tensor(0)); return f.setStorage(err, r0) },     // untyped_storage
+	func(f frame) error { r0, r1, r2, err := ops.Lend(f.tensor(0)); return f.setMixed(err, r0, r1, r2) }, // lend
+	func(f frame) error {
+		r0, err := ops.FromFile(f.str(0), f.boolOptional(1), f.intOptional(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // from_file
+	func(f frame) error { err := ops.ShareMemory(f.tensor(0)); f.refresh(0); return err },                  // share_memory_
+	func(f frame) error { r0, err := ops.IsShared(f.tensor(0)); return f.setBool(err, r0) },                // is_shared
+	func(f frame) error { r0, err := ops.PinMemory(f.tensor(0)); return f.setTensors(err, r0) },            // pin_memory
+	func(f frame) error { r0, err := ops.IsPinned(f.tensor(0)); return f.setBool(err, r0) },                // is_pinned
 	func(f frame) error { r0, err := ops.StorageNew(f.int(0), f.device(1)); return f.setStorage(err, r0) }, // storage_new
-	func(f frame) error { r0, err := ops.StorageNbytes(f.storage(0)); return f.setInt(err, r0) },           // storage_nbytes
-	func(f frame) error { r0, err := ops.StorageDataPtr(f.storage(0)); return f.setPointer(err, r0) },      // storage_data_ptr
-	func(f frame) error { return ops.StorageResize(f.storage(0), f.int(1)) },                               // storage_resize_
-	func(f frame) error { return ops.StorageFix(f.storage(0)) },                                            // storage_fix_
-	func(f frame) error { r0, err := ops.StorageDevice(f.storage(0)); return f.setDevice(err, r0) },        // storage_get_device
-	func(f frame) error { r0, err := ops.StorageUseCount(f.storage(0)); return f.setInt(err, r0) },         // storage_use_count
+	func(f frame) error {
+		r0, err := ops.StorageFromFile(f.str(0), f.bool(1), f.int(2))
+		return f.setStorage(err, r0)
+	}, // storage_from_file
+	func(f frame) error { r0, err := ops.StorageFilename(f.storage(0)); return f.setStr(err, r0) },    // storage_filename
+	func(f frame) error { r0, err := ops.StorageNbytes(f.storage(0)); return f.setInt(err, r0) },      // storage_nbytes
+	func(f frame) error { r0, err := ops.StorageDataPtr(f.storage(0)); return f.setPointer(err, r0) }, // storage_data_ptr
+	func(f frame) error {
+		r0, err := ops.StorageView(f.storage(0), f.dtype(1))
+		return f.setTensors(err, r0)
+	}, // storage_view
+	func(f frame) error {
+		r0, err := ops.StorageSlice(f.storage(0), f.int(1), f.int(2))
+		return f.setStorage(err, r0)
+	}, // storage_slice
+	func(f frame) error { r0, err := ops.StorageClone(f.storage(0)); return f.setStorage(err, r0) },  // storage_clone
+	func(f frame) error { return ops.StorageFill(f.storage(0), f.int(1)) },                           // storage_fill_
+	func(f frame) error { return ops.StorageCopy(f.storage(0), f.storage(1)) },                       // storage_copy_
+	func(f frame) error { return ops.StorageByteswap(f.storage(0), f.dtype(1)) },                     // storage_byteswap_
+	func(f frame) error { return ops.StorageResize(f.storage(0), f.int(1)) },                         // storage_resize_
+	func(f frame) error { r0, err := ops.StorageResizable(f.storage(0)); return f.setBool(err, r0) }, // storage_resizable
+	func(f frame) error { return ops.StorageShareMemory(f.storage(0)) },                              // storage_share_memory_
+	func(f frame) error { r0, err := ops.StorageIsShared(f.storage(0)); return f.setBool(err, r0) },  // storage_is_shared
+	func(f frame) error { r0, err := ops.StorageDescriptor(f.storage(0)); return f.setInt(err, r0) }, // storage_descriptor
+	func(f frame) error {
+		r0, err := ops.StorageFromDescriptor(f.int(0), f.int(1))
+		return f.setStorage(err, r0)
+	}, // storage_from_descriptor
+	func(f frame) error { r0, err := ops.StoragePinMemory(f.storage(0)); return f.setStorage(err, r0) }, // storage_pin_memory
+	func(f frame) error { r0, err := ops.StorageIsPinned(f.storage(0)); return f.setBool(err, r0) },     // storage_is_pinned
+	func(f frame) error { r0, err := ops.StorageDevice(f.storage(0)); return f.setDevice(err, r0) },     // storage_get_device
+	func(f frame) error { r0, err := ops.StorageUseCount(f.storage(0)); return f.setInt(err, r0) },      // storage_use_count
 	func(f frame) error {
 		r0, err := ops.StorageToString(f.storage(0), f.dtype(1))
 		return f.setStr(err, r0)
 	}, // storage_to_string
-	func(f frame) error { r0, r1, r2, r3, err := ops.MemoryStats(); return f.setInt(err, r0, r1, r2, r3) },   // memory_stats
+	func(f frame) error {
+		r0, r1, r2, r3, r4, r5, err := ops.MemoryStats()
+		return f.setInt(err, r0, r1, r2, r3, r4, r5)
+	}, // memory_stats
+	func(f frame) error {
+		r0, r1, r2, err := ops.MemoryStatsOf(f.dtype(0))
+		return f.setInt(err, r0, r1, r2)
+	}, // memory_stats_of
+	func(f frame) error { r0, err := ops.MemorySummary(); return f.setStr(err, r0) },                         // memory_summary
 	func(f frame) error { return ops.ResetPeakMemoryStats() },                                                // reset_peak_memory_stats
 	func(f frame) error { return ops.EmptyCache() },                                                          // empty_cache
 	func(f frame) error { return ops.SetMemoryLimit(f.int(0)) },                                              // set_memory_limit

@@ -115,6 +115,17 @@ _Bool lt_check_span(const void *data, int64_t length, const char *op, const char
   return 0;
 }
 
+_Bool lt_check_texts(const char *const *texts, int64_t length, const char *op,
+                     const char *argument) {
+  if (!lt_check_span(texts, length, op, argument)) return 0;
+  for (int64_t i = 0; i < length; i++)
+    if (!texts[i]) {
+      explain("%s: argument '%s[%lld]' is NULL", op, argument, (long long)i);
+      return 0;
+    }
+  return 1;
+}
+
 _Bool lt_check_list(const void *handles, int64_t length, _Bool optional, const char *op,
                     const char *argument) {
   if (!lt_check_span(handles, length, op, argument)) return 0;
@@ -206,6 +217,11 @@ TENSOR_API tensor_status tensor_list_free(tensor_t **list, int64_t length) {
 }
 
 TENSOR_API void tensor_string_free(char *string) { free(string); }
+TENSOR_API void tensor_string_list_free(char **list, int64_t length) {
+  if (!list) return;
+  for (int64_t i = 0; i < length; i++) free(list[i]);
+  free(list);
+}
 TENSOR_API int64_t tensor_live_handles(void) {
   lt_slot *head = freed;
   return taken - (head ? head->queued : 0);
@@ -253,10 +269,11 @@ TENSOR_API tensor_layout tensor_get_layout(const tensor_t *self) {
 static const struct {
   const char *name;
   int64_t size;
-} dtypes[] = {{"bool", 1},      {"uint8", 1},     {"int8", 1},      {"int16", 2},
-              {"int32", 4},     {"int64", 8},     {"float16", 2},   {"bfloat16", 2},
-              {"float32", 4},   {"float64", 8},   {"complex64", 8}, {"complex128", 16},
-              {"complex32", 4}, {"bcomplex32", 4}};
+} dtypes[] = {{"bool", 1},      {"uint8", 1},      {"int8", 1},      {"int16", 2},
+              {"int32", 4},     {"int64", 8},      {"float16", 2},   {"bfloat16", 2},
+              {"float32", 4},   {"float64", 8},    {"complex64", 8}, {"complex128", 16},
+              {"complex32", 4}, {"bcomplex32", 4}, {"quint8", 1},    {"qint8", 1},
+              {"qint32", 4},    {"quint4x2", 1},   {"quint2x4", 1}};
 
 static _Bool known(tensor_dtype d) { return d >= 0 && (size_t)d < sizeof dtypes / sizeof *dtypes; }
 TENSOR_API int64_t tensor_dtype_size(tensor_dtype dtype) {

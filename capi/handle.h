@@ -62,6 +62,8 @@ _Bool lt_resolve_optional(const void *handle, int kind, const char *op, const ch
                           lt_slot **slot);
 _Bool lt_check_list(const void *handles, int64_t length, _Bool optional, const char *op,
                     const char *argument);
+_Bool lt_check_texts(const char *const *texts, int64_t length, const char *op,
+                     const char *argument);
 _Bool lt_check_span(const void *data, int64_t length, const char *op, const char *argument);
 _Bool lt_check_index(const tensor_index *items, int64_t length, const char *op,
                      const char *argument);

@@ -2115,6 +2115,23 @@ export class Tensor extends Handle {
    */
   untypedStorage(): Storage;
   /**
+   * Moves the storage of `self` into memory that other processes can map; every tensor over the storage moves along. Memory of another
+   * library is copied. Storages whose memory an array of the host language shares cannot be moved.
+   */
+  shareMemory_(): this;
+  /**
+   * True when other processes can map the memory of `self`; true for meta tensors, which have none.
+   */
+  isShared(): boolean;
+  /**
+   * Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator.
+   */
+  pinMemory(): Tensor;
+  /**
+   * True when the memory is page-locked, which needs an accelerator.
+   */
+  isPinned(): boolean;
+  /**
    * Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
    */
   view(size: Ints): Tensor;
@@ -2388,19 +2405,72 @@ export class Tensor extends Handle {
 /** Bytes that tensors share. */
 export class Storage extends Handle {
   /**
+   * The file that changes of the storage go to; empty for storages without one. Free the text with tensor_string_free.
+   */
+  filename(): string;
+  /**
    * The storage's size in bytes.
    */
   nbytes(): Int;
   /**
+   * All whole elements of `dtype` in the storage, as a tensor of one dimension that shares them (new reference). Bytes, uint8, unless
+   * given; the quantized dtypes give the integers that they keep.
+   */
+  view(options?: { dtype?: DType | null }): Tensor;
+  /**
+   * The bytes from `start` to `stop`, shared (new reference). Neither storage can be resized from then on.
+   */
+  slice(start: Int, options: { stop: Int }): Storage;
+  slice(start: Int, stop: Int): Storage;
+  /**
+   * A copy of the storage (new reference).
+   */
+  clone(): Storage;
+  /**
+   * Sets every byte to the low 8 bits of `value`.
+   */
+  fill_(value: Int): this;
+  /**
+   * Copies the bytes of `source`, which must have the same size.
+   */
+  copy_(source: Storage): this;
+  /**
+   * Reverses the order of the bytes of every element of `dtype`; complex elements part by part. The size must be a whole number of
+   * elements.
+   */
+  byteswap_(dtype: DType): this;
+  /**
    * Changes the storage's size, keeping the bytes that fit. Tensors that view it keep their shapes, and must not be used
-   * where they reach beyond a shrunk storage. Storages that another library owns cannot be resized.
+   * where they reach beyond a shrunk storage. Mapped storages, slices, and storages whose memory another library owns or uses
+   * cannot be resized.
    */
   resize_(nbytes: Int): this;
   /**
-   * Makes the storage keep its bytes where they are until it is freed; resizing it is an error from then on. For arrays of other
-   * libraries that share the memory.
+   * True when the storage can be resized.
    */
-  fix_(): this;
+  resizable(): boolean;
+  /**
+   * Moves the storage into memory that other processes can map. Memory of another library is copied. Storages whose memory an array
+   * of the host language shares cannot be moved.
+   */
+  shareMemory_(): this;
+  /**
+   * True when other processes can map the storage: it is in shared memory, or mapped from a file with `shared`.
+   */
+  isShared(): boolean;
+  /**
+   * The file descriptor with which another process maps a shared storage, by storage_from_descriptor. The storage owns it; send a duplicate. It
+   * has no name in the file system: the memory is gone when the last process that has it ends, whatever way.
+   */
+  descriptor(): Int;
+  /**
+   * Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator.
+   */
+  pinMemory(): Storage;
+  /**
+   * True when the memory is page-locked, which needs an accelerator.
+   */
+  isPinned(): boolean;
   /**
    * Where the storage's bytes live.
    */
@@ -3172,6 +3242,138 @@ export function vander(x: Tensor, N: Int | null, increasing: boolean): Tensor;
 export function vanderAsync(x: Tensor, options?: { N?: Int | null; increasing?: boolean }): Promise<Tensor>;
 export function vanderAsync(x: Tensor, N: Int | null, options?: { increasing?: boolean }): Promise<Tensor>;
 export function vanderAsync(x: Tensor, N: Int | null, increasing: boolean): Promise<Tensor>;
+/**
+ * Saves tensors, and containers of them, in the file format of PyTorch's torch.save, which torch.load reads. The file takes the
+ * place of an older one at once: at any moment `path` is the old file or the new one, whole. `structure` is JSON: null, true, 1, 2.5,
+ * "text", lists, and objects that tag what JSON lacks: {"tensor": i} and {"storage": i} for item `i` of `tensors`, {"tuple": [...]},
+ * {"dict": [[key, value], ...]}, {"ordered_dict": ...}, {"set": [...]}, {"size": [2, 3]}, {"dtype": "float32"}, {"device": "cpu"},
+ * {"layout": "strided"}, {"complex": [re, im]}, {"bytes": "base64"}, {"float": "nan"}, {"int": "digits"}; {"def": n, "value": v} is a
+ * value that occurs again as {"ref": n}. Tensors that share a storage share it after loading. A storage is saved whole, or with
+ * `compact` as far as the tensors reach. Tensors must be strided and on the CPU or the meta device.
+ */
+export function save(path: string, options: { structure: string; tensors: readonly Tensor[]; compact?: boolean }): void;
+export function save(path: string, structure: string, tensors: readonly Tensor[], options?: { compact?: boolean }): void;
+/**
+ * The bytes of the file that save writes, as a uint8 tensor of one dimension.
+ */
+export function saveBytes(structure: string, options: { tensors: readonly Tensor[]; compact?: boolean }): Tensor;
+export function saveBytes(structure: string, tensors: readonly Tensor[], options?: { compact?: boolean }): Tensor;
+/** saveBytes, off the event loop. */
+export function saveBytesAsync(structure: string, options: { tensors: readonly Tensor[]; compact?: boolean }): Promise<Tensor>;
+export function saveBytesAsync(structure: string, tensors: readonly Tensor[], options?: { compact?: boolean }): Promise<Tensor>;
+/**
+ * Saves a dict of named tensors, as save does: torch.load gives a dict of them. There must be as many names as tensors, all different.
+ */
+export function saveDict(path: string, options: { names: readonly string[]; tensors: readonly Tensor[]; compact?: boolean }): void;
+export function saveDict(path: string, names: readonly string[], tensors: readonly Tensor[], options?: { compact?: boolean }): void;
+/**
+ * Loads a file that save, or PyTorch's torch.save, has written: the JSON of its containers, in the form that save takes, and the
+ * tensors that it names by number. Free the text with tensor_string_free.
+ * `map_location` is a device for all tensors ("cpu"), or pairs of where they were saved and where they go
+ * ("cuda:0=cpu,cuda:1=cpu"). With `mmap` the file is mapped: bytes are read when they are used, checksums are not
+ * compared, and writes stay in this process; the file must not shrink meanwhile.
+ * Nothing is executed: names other than those of tensors, storages and plain containers are refused, as are damaged files.
+ */
+export function load(path: string, options?: { mapLocation?: string | null; mmap?: boolean }): { structure: string; tensors: Tensor[] };
+/** load, off the event loop. */
+export function loadAsync(path: string, options?: { mapLocation?: string | null; mmap?: boolean }): Promise<{ structure: string; tensors: Tensor[] }>;
+/**
+ * Loads from the bytes of a file, a contiguous uint8 tensor, as load does. Free the text with tensor_string_free.
+ */
+export function loadBytes(data: Tensor, options?: { mapLocation?: string | null }): { structure: string; tensors: Tensor[] };
+/** loadBytes, off the event loop. */
+export function loadBytesAsync(data: Tensor, options?: { mapLocation?: string | null }): Promise<{ structure: string; tensors: Tensor[] }>;
+/**
+ * Loads a file that holds a dict of tensors under string keys, such as a state_dict, as load does: names and tensors in the dict's order.
+ */
+export function loadDict(path: string, options?: { mapLocation?: string | null; mmap?: boolean }): { names: string[]; tensors: Tensor[] };
+/** loadDict, off the event loop. */
+export function loadDictAsync(path: string, options?: { mapLocation?: string | null; mmap?: boolean }): Promise<{ names: string[]; tensors: Tensor[] }>;
+/**
+ * Saves named tensors as a safetensors file, which takes the place of an older one at once. `metadata` is a JSON object of strings.
+ * Tensors that are not contiguous, or share memory, are written out each. complex128 and complex32 have no place in the format.
+ */
+export function safetensorsSaveFile(path: string, options: { names: readonly string[]; tensors: readonly Tensor[]; metadata?: string | null }): void;
+export function safetensorsSaveFile(path: string, names: readonly string[], tensors: readonly Tensor[], options?: { metadata?: string | null }): void;
+/**
+ * The bytes of the file that safetensors_save_file writes, as a uint8 tensor of one dimension.
+ */
+export function safetensorsSave(names: readonly string[], options: { tensors: readonly Tensor[]; metadata?: string | null }): Tensor;
+export function safetensorsSave(names: readonly string[], tensors: readonly Tensor[], options?: { metadata?: string | null }): Tensor;
+/** safetensorsSave, off the event loop. */
+export function safetensorsSaveAsync(names: readonly string[], options: { tensors: readonly Tensor[]; metadata?: string | null }): Promise<Tensor>;
+export function safetensorsSaveAsync(names: readonly string[], tensors: readonly Tensor[], options?: { metadata?: string | null }): Promise<Tensor>;
+/**
+ * Loads a safetensors file: its tensors, or those named in `only`, and the JSON object of its metadata, "" without. Free the text
+ * with tensor_string_free. With `mmap` bytes are read when they are used, and writes stay in this process; the file must
+ * not shrink meanwhile. All rules of the format are checked.
+ */
+export function safetensorsLoadFile(path: string, options?: { only?: readonly string[] | null; mmap?: boolean }): { names: string[]; tensors: Tensor[]; metadata: string };
+/** safetensorsLoadFile, off the event loop. */
+export function safetensorsLoadFileAsync(path: string, options?: { only?: readonly string[] | null; mmap?: boolean }): Promise<{ names: string[]; tensors: Tensor[]; metadata: string }>;
+/**
+ * Loads from the bytes of a safetensors file, a contiguous uint8 tensor. Free the text with tensor_string_free.
+ */
+export function safetensorsLoad(data: Tensor): { names: string[]; tensors: Tensor[]; metadata: string };
+/** safetensorsLoad, off the event loop. */
+export function safetensorsLoadAsync(data: Tensor): Promise<{ names: string[]; tensors: Tensor[]; metadata: string }>;
+/**
+ * Maps a safetensors file without reading its data: the checked header in JSON, and the tensors, except those of dtypes that
+ * libtensor does not have. Free the text with tensor_string_free.
+ */
+export function safetensorsOpen(path: string): { header: string; names: string[]; tensors: Tensor[] };
+/** safetensorsOpen, off the event loop. */
+export function safetensorsOpenAsync(path: string): Promise<{ header: string; names: string[]; tensors: Tensor[] }>;
+/**
+ * Saves a tensor as a .npy file, which numpy.load reads, at once in the place of an older one. bfloat16 and complex32 have no
+ * place in the format.
+ */
+export function npySave(path: string, options: { input: Tensor }): void;
+export function npySave(path: string, input: Tensor): void;
+/**
+ * The bytes of the file that npy_save writes, as a uint8 tensor of one dimension.
+ */
+export function npySaveBytes(input: Tensor): Tensor;
+/** npySaveBytes, off the event loop. */
+export function npySaveBytesAsync(input: Tensor): Promise<Tensor>;
+/**
+ * Loads the tensor of a .npy file. Arrays in Fortran order keep their strides; big-endian ones are turned. Arrays of Python
+ * objects are refused. With `mmap` bytes are read when they are used, and writes stay in this process.
+ */
+export function npyLoad(path: string, options?: { mmap?: boolean }): Tensor;
+/** npyLoad, off the event loop. */
+export function npyLoadAsync(path: string, options?: { mmap?: boolean }): Promise<Tensor>;
+/**
+ * Loads from the bytes of a .npy file, a contiguous uint8 tensor.
+ */
+export function npyLoadBytes(data: Tensor): Tensor;
+/** npyLoadBytes, off the event loop. */
+export function npyLoadBytesAsync(data: Tensor): Promise<Tensor>;
+/**
+ * Saves named tensors as an .npz file, which numpy.load reads, at once in the place of an older one. Nothing is compressed.
+ */
+export function npzSave(path: string, options: { names: readonly string[]; tensors: readonly Tensor[] }): void;
+export function npzSave(path: string, names: readonly string[], tensors: readonly Tensor[]): void;
+/**
+ * The bytes of the file that npz_save writes, as a uint8 tensor of one dimension.
+ */
+export function npzSaveBytes(names: readonly string[], options: { tensors: readonly Tensor[] }): Tensor;
+export function npzSaveBytes(names: readonly string[], tensors: readonly Tensor[]): Tensor;
+/** npzSaveBytes, off the event loop. */
+export function npzSaveBytesAsync(names: readonly string[], options: { tensors: readonly Tensor[] }): Promise<Tensor>;
+export function npzSaveBytesAsync(names: readonly string[], tensors: readonly Tensor[]): Promise<Tensor>;
+/**
+ * Loads all tensors of an .npz file, compressed or not. Checksums are compared.
+ */
+export function npzLoad(path: string): { names: string[]; tensors: Tensor[] };
+/** npzLoad, off the event loop. */
+export function npzLoadAsync(path: string): Promise<{ names: string[]; tensors: Tensor[] }>;
+/**
+ * Loads from the bytes of an .npz file, a contiguous uint8 tensor.
+ */
+export function npzLoadBytes(data: Tensor): { names: string[]; tensors: Tensor[] };
+/** npzLoadBytes, off the event loop. */
+export function npzLoadBytesAsync(data: Tensor): Promise<{ names: string[]; tensors: Tensor[] }>;
 /**
  * The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
  */
@@ -5398,13 +5600,44 @@ export function renormAsync(input: Tensor, p: Scalar, dim: Int, maxnorm: Scalar,
  */
 export function isReadOnly(input: Tensor): boolean;
 /**
- * Makes a storage of `nbytes` zero bytes.
+ * Maps the first `size` elements of a file as a tensor of one dimension. With `shared`, changes go to the file, which is made or
+ * lengthened where it is too short; otherwise they stay in this process, and the file must be long enough. A file must not be
+ * cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
+ */
+export function fromFile(filename: string, options?: { shared?: boolean | null; size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+/** fromFile, off the event loop. */
+export function fromFileAsync(filename: string, options?: { shared?: boolean | null; size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+/**
+ * Makes a storage of `nbytes` zero bytes. A storage on `meta` has a size and no bytes.
  */
 export function storageNew(nbytes: Int, options?: { device?: Device | null }): Storage;
 /**
- * Bytes of live storages, the highest such number so far, bytes kept for reuse, and the number of live storages.
+ * Maps the first `nbytes` bytes of a file. With `shared`, changes go to the file, which is made or lengthened where it is too
+ * short; otherwise they stay in this storage, and the file must be long enough. Mapped storages cannot be resized. A file must
+ * not be cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
  */
-export function memoryStats(): { inUse: Int; peak: Int; cached: Int; blocks: Int };
+export function storageFromFile(filename: string, options?: { shared?: boolean; nbytes?: Int }): Storage;
+/**
+ * Maps `nbytes` bytes of the shared memory that a descriptor from another process names (new reference). The descriptor stays the caller's.
+ * Memory that this process has mapped already gives the storage that it has.
+ */
+export function storageFromDescriptor(descriptor: Int, options: { nbytes: Int }): Storage;
+export function storageFromDescriptor(descriptor: Int, nbytes: Int): Storage;
+/**
+ * Bytes of live storages, without mapped files and other libraries' memory; the highest such number so far; bytes kept for reuse; the limit,
+ * 0 for none; the number of live tensors, and of live storages that have bytes.
+ */
+export function memoryStats(): { inUse: Int; peak: Int; cached: Int; limit: Int; tensors: Int; storages: Int };
+/**
+ * The number of live tensors of `dtype`, the number of storages that they view, and the bytes of these storages. Without a dtype: the
+ * storages that programs hold as such.
+ */
+export function memoryStatsOf(options?: { dtype?: DType | null }): { tensors: Int; storages: Int; nbytes: Int };
+export function memoryStatsOf(dtype: DType | null): { tensors: Int; storages: Int; nbytes: Int };
+/**
+ * All of memory_stats and memory_stats_of as a table for people. Free the text with tensor_string_free.
+ */
+export function memorySummary(): string;
 /**
  * Sets the peak of memory_stats to the bytes in use now.
  */
@@ -5414,7 +5647,8 @@ export function resetPeakMemoryStats(): void;
  */
 export function emptyCache(): void;
 /**
- * Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit.
+ * Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit. The environment
+ * variable LIBTENSOR_MEMORY_LIMIT sets it when the library is loaded: bytes, or a number with K, M, G or T for powers of 1024.
  */
 export function setMemoryLimit(nbytes: Int): void;
 /**

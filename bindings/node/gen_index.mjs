@@ -278,6 +278,8 @@ const lt_frac = lt.frac;
 const lt_fracAsync = lt.fracAsync;
 const lt_frexp = lt.frexp;
 const lt_frexpAsync = lt.frexpAsync;
+const lt_fromFile = lt.fromFile;
+const lt_fromFileAsync = lt.fromFileAsync;
 const lt_full = lt.full;
 const lt_fullAsync = lt.fullAsync;
 const lt_fullLike = lt.fullLike;
@@ -389,6 +391,12 @@ const lt_lgammaAsync = lt.lgammaAsync;
 const lt_linspace = lt.linspace;
 const lt_linspaceAsync = lt.linspaceAsync;
 const lt_liveHandles = lt.liveHandles;
+const lt_load = lt.load;
+const lt_loadAsync = lt.loadAsync;
+const lt_loadBytes = lt.loadBytes;
+const lt_loadBytesAsync = lt.loadBytesAsync;
+const lt_loadDict = lt.loadDict;
+const lt_loadDictAsync = lt.loadDictAsync;
 const lt_log = lt.log;
 const lt_log10 = lt.log10;
 const lt_log10Async = lt.log10Async;
@@ -439,6 +447,8 @@ const lt_meanAsync = lt.meanAsync;
 const lt_median = lt.median;
 const lt_medianAsync = lt.medianAsync;
 const lt_memoryStats = lt.memoryStats;
+const lt_memoryStatsOf = lt.memoryStatsOf;
+const lt_memorySummary = lt.memorySummary;
 const lt_meshgrid = lt.meshgrid;
 const lt_meshgridAsync = lt.meshgridAsync;
 const lt_min = lt.min;
@@ -495,6 +505,20 @@ const lt_normal = lt.normal;
 const lt_normalAsync = lt.normalAsync;
 const lt_notEqual = lt.notEqual;
 const lt_notEqualAsync = lt.notEqualAsync;
+const lt_npyLoad = lt.npyLoad;
+const lt_npyLoadAsync = lt.npyLoadAsync;
+const lt_npyLoadBytes = lt.npyLoadBytes;
+const lt_npyLoadBytesAsync = lt.npyLoadBytesAsync;
+const lt_npySave = lt.npySave;
+const lt_npySaveBytes = lt.npySaveBytes;
+const lt_npySaveBytesAsync = lt.npySaveBytesAsync;
+const lt_npzLoad = lt.npzLoad;
+const lt_npzLoadAsync = lt.npzLoadAsync;
+const lt_npzLoadBytes = lt.npzLoadBytes;
+const lt_npzLoadBytesAsync = lt.npzLoadBytesAsync;
+const lt_npzSave = lt.npzSave;
+const lt_npzSaveBytes = lt.npzSaveBytes;
+const lt_npzSaveBytesAsync = lt.npzSaveBytesAsync;
 const lt_ones = lt.ones;
 const lt_onesAsync = lt.onesAsync;
 const lt_onesLike = lt.onesLike;
@@ -574,6 +598,19 @@ const lt_rsqrt = lt.rsqrt;
 const lt_rsqrtAsync = lt.rsqrtAsync;
 const lt_rsub = lt.rsub;
 const lt_rsubAsync = lt.rsubAsync;
+const lt_safetensorsLoad = lt.safetensorsLoad;
+const lt_safetensorsLoadAsync = lt.safetensorsLoadAsync;
+const lt_safetensorsLoadFile = lt.safetensorsLoadFile;
+const lt_safetensorsLoadFileAsync = lt.safetensorsLoadFileAsync;
+const lt_safetensorsOpen = lt.safetensorsOpen;
+const lt_safetensorsOpenAsync = lt.safetensorsOpenAsync;
+const lt_safetensorsSave = lt.safetensorsSave;
+const lt_safetensorsSaveAsync = lt.safetensorsSaveAsync;
+const lt_safetensorsSaveFile = lt.safetensorsSaveFile;
+const lt_save = lt.save;
+const lt_saveBytes = lt.saveBytes;
+const lt_saveBytesAsync = lt.saveBytesAsync;
+const lt_saveDict = lt.saveDict;
 const lt_scalarOperand = lt.scalarOperand;
 const lt_scalarOperandAsync = lt.scalarOperandAsync;
 const lt_scalarTensor = lt.scalarTensor;
@@ -634,6 +671,8 @@ const lt_std = lt.std;
 const lt_stdAsync = lt.stdAsync;
 const lt_stdMean = lt.stdMean;
 const lt_stdMeanAsync = lt.stdMeanAsync;
+const lt_storageFromDescriptor = lt.storageFromDescriptor;
+const lt_storageFromFile = lt.storageFromFile;
 const lt_storageNew = lt.storageNew;
 const lt_strided = lt.strided;
 const lt_sub = lt.sub;
@@ -1004,6 +1043,8 @@ export {
   lt_fracAsync as fracAsync,
   lt_frexp as frexp,
   lt_frexpAsync as frexpAsync,
+  lt_fromFile as fromFile,
+  lt_fromFileAsync as fromFileAsync,
   lt_full as full,
   lt_fullAsync as fullAsync,
   lt_fullLike as fullLike,
@@ -1115,6 +1156,12 @@ export {
   lt_linspace as linspace,
   lt_linspaceAsync as linspaceAsync,
   lt_liveHandles as liveHandles,
+  lt_load as load,
+  lt_loadAsync as loadAsync,
+  lt_loadBytes as loadBytes,
+  lt_loadBytesAsync as loadBytesAsync,
+  lt_loadDict as loadDict,
+  lt_loadDictAsync as loadDictAsync,
   lt_log as log,
   lt_log10 as log10,
   lt_log10Async as log10Async,
@@ -1165,6 +1212,8 @@ export {
   lt_median as median,
   lt_medianAsync as medianAsync,
   lt_memoryStats as memoryStats,
+  lt_memoryStatsOf as memoryStatsOf,
+  lt_memorySummary as memorySummary,
   lt_meshgrid as meshgrid,
   lt_meshgridAsync as meshgridAsync,
   lt_min as min,
@@ -1221,6 +1270,20 @@ export {
   lt_normalAsync as normalAsync,
   lt_notEqual as notEqual,
   lt_notEqualAsync as notEqualAsync,
+  lt_npyLoad as npyLoad,
+  lt_npyLoadAsync as npyLoadAsync,
+  lt_npyLoadBytes as npyLoadBytes,
+  lt_npyLoadBytesAsync as npyLoadBytesAsync,
+  lt_npySave as npySave,
+  lt_npySaveBytes as npySaveBytes,
+  lt_npySaveBytesAsync as npySaveBytesAsync,
+  lt_npzLoad as npzLoad,
+  lt_npzLoadAsync as npzLoadAsync,
+  lt_npzLoadBytes as npzLoadBytes,
+  lt_npzLoadBytesAsync as npzLoadBytesAsync,
+  lt_npzSave as npzSave,
+  lt_npzSaveBytes as npzSaveBytes,
+  lt_npzSaveBytesAsync as npzSaveBytesAsync,
   lt_ones as ones,
   lt_onesAsync as onesAsync,
   lt_onesLike as onesLike,
@@ -1300,6 +1363,19 @@ export {
   lt_rsqrtAsync as rsqrtAsync,
   lt_rsub as rsub,
   lt_rsubAsync as rsubAsync,
+  lt_safetensorsLoad as safetensorsLoad,
+  lt_safetensorsLoadAsync as safetensorsLoadAsync,
+  lt_safetensorsLoadFile as safetensorsLoadFile,
+  lt_safetensorsLoadFileAsync as safetensorsLoadFileAsync,
+  lt_safetensorsOpen as safetensorsOpen,
+  lt_safetensorsOpenAsync as safetensorsOpenAsync,
+  lt_safetensorsSave as safetensorsSave,
+  lt_safetensorsSaveAsync as safetensorsSaveAsync,
+  lt_safetensorsSaveFile as safetensorsSaveFile,
+  lt_save as save,
+  lt_saveBytes as saveBytes,
+  lt_saveBytesAsync as saveBytesAsync,
+  lt_saveDict as saveDict,
   lt_scalarOperand as scalarOperand,
   lt_scalarOperandAsync as scalarOperandAsync,
   lt_scalarTensor as scalarTensor,
@@ -1360,6 +1436,8 @@ export {
   lt_stdAsync as stdAsync,
   lt_stdMean as stdMean,
   lt_stdMeanAsync as stdMeanAsync,
+  lt_storageFromDescriptor as storageFromDescriptor,
+  lt_storageFromFile as storageFromFile,
   lt_storageNew as storageNew,
   lt_strided as strided,
   lt_sub as sub,

@@ -67,7 +67,7 @@ var Bases = []string{"Tensor", "Scalar", "Operand", "int", "float", "bool", "str
 var variants = []string{"function", "method", "inplace", "out"}
 
 // Categories are the sections of the operator reference, in its order.
-var Categories = []string{"creation", "random", "copy", "view", "pointwise", "comparison", "reduction", "scan", "index", "join", "sort", "matrix", "linalg", "fft", "special", "nn", "storage", "query"}
+var Categories = []string{"creation", "random", "copy", "view", "pointwise", "comparison", "reduction", "scan", "index", "join", "sort", "matrix", "linalg", "fft", "special", "nn", "storage", "file", "query"}
 
 // DTypeSets are the names that an entry's dtypes may have.
 var DTypeSets = map[string]string{

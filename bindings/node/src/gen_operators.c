@@ -1615,6 +1615,236 @@ static const lt_operator overloads_vander[] = {
     {"vander", arguments_vander, results_vander, 3, 3, 1, -1, {{call_vander, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_save(const lt_value *a, lt_value *r) { (void)r; return tensor_save(a[0].text, a[1].text, a[2].list.data, a[2].list.length, a[3].i); }
+static const lt_argument arguments_save[] = {
+    {"path", LT_STR, 0, {0}},
+    {"structure", LT_STR, 0, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"compact", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_operator overloads_save[] = {
+    {"save", arguments_save, NULL, 4, 3, 0, -1, {{call_save, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_save_bytes(const lt_value *a, lt_value *r) { return tensor_save_bytes(a[0].text, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_save_bytes[] = {
+    {"structure", LT_STR, 0, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"compact", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_save_bytes[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_save_bytes[] = {
+    {"saveBytes", arguments_save_bytes, results_save_bytes, 3, 2, 1, -1, {{call_save_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_save_dict(const lt_value *a, lt_value *r) { (void)r; return tensor_save_dict(a[0].text, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i); }
+static const lt_argument arguments_save_dict[] = {
+    {"path", LT_STR, 0, {0}},
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"compact", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_operator overloads_save_dict[] = {
+    {"saveDict", arguments_save_dict, NULL, 4, 3, 0, -1, {{call_save_dict, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_load(const lt_value *a, lt_value *r) { return tensor_load(a[0].text, a[1].text, a[2].i, &r[0].string, &r[1].tensors.items, &r[1].tensors.length); }
+static const lt_argument arguments_load[] = {
+    {"path", LT_STR, 0, {0}},
+    {"mapLocation", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"mmap", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_load[] = {
+    {"structure", LT_STR, 0, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_load[] = {
+    {"load", arguments_load, results_load, 3, 1, 2, -1, {{call_load, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_load_bytes(const lt_value *a, lt_value *r) { return tensor_load_bytes(a[0].tensor, a[1].text, &r[0].string, &r[1].tensors.items, &r[1].tensors.length); }
+static const lt_argument arguments_load_bytes[] = {
+    {"data", LT_TENSOR, 0, {0}},
+    {"mapLocation", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_load_bytes[] = {
+    {"structure", LT_STR, 0, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_load_bytes[] = {
+    {"loadBytes", arguments_load_bytes, results_load_bytes, 2, 1, 2, -1, {{call_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_load_dict(const lt_value *a, lt_value *r) { return tensor_load_dict(a[0].text, a[1].text, a[2].i, &r[0].tensors.items, &r[0].tensors.length, &r[1].tensors.items, &r[1].tensors.length); }
+static const lt_argument arguments_load_dict[] = {
+    {"path", LT_STR, 0, {0}},
+    {"mapLocation", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"mmap", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_load_dict[] = {
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_load_dict[] = {
+    {"loadDict", arguments_load_dict, results_load_dict, 3, 1, 2, -1, {{call_load_dict, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_safetensors_save_file(const lt_value *a, lt_value *r) { (void)r; return tensor_safetensors_save_file(a[0].text, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text); }
+static const lt_argument arguments_safetensors_save_file[] = {
+    {"path", LT_STR, 0, {0}},
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"metadata", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+};
+static const lt_operator overloads_safetensors_save_file[] = {
+    {"safetensorsSaveFile", arguments_safetensors_save_file, NULL, 4, 3, 0, -1, {{call_safetensors_save_file, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_safetensors_save(const lt_value *a, lt_value *r) { return tensor_safetensors_save(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, a[2].text, &r[0].tensor); }
+static const lt_argument arguments_safetensors_save[] = {
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"metadata", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_safetensors_save[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_safetensors_save[] = {
+    {"safetensorsSave", arguments_safetensors_save, results_safetensors_save, 3, 2, 1, -1, {{call_safetensors_save, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_safetensors_load_file(const lt_value *a, lt_value *r) { return tensor_safetensors_load_file(a[0].text, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensors.items, &r[0].tensors.length, &r[1].tensors.items, &r[1].tensors.length, &r[2].string); }
+static const lt_argument arguments_safetensors_load_file[] = {
+    {"path", LT_STR, 0, {0}},
+    {"only", LT_STR, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"mmap", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_safetensors_load_file[] = {
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"metadata", LT_STR, 0, {0}},
+};
+static const lt_operator overloads_safetensors_load_file[] = {
+    {"safetensorsLoadFile", arguments_safetensors_load_file, results_safetensors_load_file, 3, 1, 3, -1, {{call_safetensors_load_file, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_safetensors_load(const lt_value *a, lt_value *r) { return tensor_safetensors_load(a[0].tensor, &r[0].tensors.items, &r[0].tensors.length, &r[1].tensors.items, &r[1].tensors.length, &r[2].string); }
+static const lt_argument arguments_safetensors_load[] = {
+    {"data", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_safetensors_load[] = {
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"metadata", LT_STR, 0, {0}},
+};
+static const lt_operator overloads_safetensors_load[] = {
+    {"safetensorsLoad", arguments_safetensors_load, results_safetensors_load, 1, 1, 3, -1, {{call_safetensors_load, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_safetensors_open(const lt_value *a, lt_value *r) { return tensor_safetensors_open(a[0].text, &r[0].string, &r[1].tensors.items, &r[1].tensors.length, &r[2].tensors.items, &r[2].tensors.length); }
+static const lt_argument arguments_safetensors_open[] = {
+    {"path", LT_STR, 0, {0}},
+};
+static const lt_argument results_safetensors_open[] = {
+    {"header", LT_STR, 0, {0}},
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_safetensors_open[] = {
+    {"safetensorsOpen", arguments_safetensors_open, results_safetensors_open, 1, 1, 3, -1, {{call_safetensors_open, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_npy_save(const lt_value *a, lt_value *r) { (void)r; return tensor_npy_save(a[0].text, a[1].tensor); }
+static const lt_argument arguments_npy_save[] = {
+    {"path", LT_STR, 0, {0}},
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_npy_save[] = {
+    {"npySave", arguments_npy_save, NULL, 2, 2, 0, -1, {{call_npy_save, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_npy_save_bytes(const lt_value *a, lt_value *r) { return tensor_npy_save_bytes(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_npy_save_bytes[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_npy_save_bytes[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_npy_save_bytes[] = {
+    {"npySaveBytes", arguments_npy_save_bytes, results_npy_save_bytes, 1, 1, 1, -1, {{call_npy_save_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_npy_load(const lt_value *a, lt_value *r) { return tensor_npy_load(a[0].text, a[1].i, &r[0].tensor); }
+static const lt_argument arguments_npy_load[] = {
+    {"path", LT_STR, 0, {0}},
+    {"mmap", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_npy_load[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_npy_load[] = {
+    {"npyLoad", arguments_npy_load, results_npy_load, 2, 1, 1, -1, {{call_npy_load, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_npy_load_bytes(const lt_value *a, lt_value *r) { return tensor_npy_load_bytes(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_npy_load_bytes[] = {
+    {"data", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_npy_load_bytes[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_npy_load_bytes[] = {
+    {"npyLoadBytes", arguments_npy_load_bytes, results_npy_load_bytes, 1, 1, 1, -1, {{call_npy_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_npz_save(const lt_value *a, lt_value *r) { (void)r; return tensor_npz_save(a[0].text, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length); }
+static const lt_argument arguments_npz_save[] = {
+    {"path", LT_STR, 0, {0}},
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_npz_save[] = {
+    {"npzSave", arguments_npz_save, NULL, 3, 3, 0, -1, {{call_npz_save, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_npz_save_bytes(const lt_value *a, lt_value *r) { return tensor_npz_save_bytes(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_npz_save_bytes[] = {
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_npz_save_bytes[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_npz_save_bytes[] = {
+    {"npzSaveBytes", arguments_npz_save_bytes, results_npz_save_bytes, 2, 2, 1, -1, {{call_npz_save_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_npz_load(const lt_value *a, lt_value *r) { return tensor_npz_load(a[0].text, &r[0].tensors.items, &r[0].tensors.length, &r[1].tensors.items, &r[1].tensors.length); }
+static const lt_argument arguments_npz_load[] = {
+    {"path", LT_STR, 0, {0}},
+};
+static const lt_argument results_npz_load[] = {
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_npz_load[] = {
+    {"npzLoad", arguments_npz_load, results_npz_load, 1, 1, 2, -1, {{call_npz_load, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_npz_load_bytes(const lt_value *a, lt_value *r) { return tensor_npz_load_bytes(a[0].tensor, &r[0].tensors.items, &r[0].tensors.length, &r[1].tensors.items, &r[1].tensors.length); }
+static const lt_argument arguments_npz_load_bytes[] = {
+    {"data", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_npz_load_bytes[] = {
+    {"names", LT_STR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_npz_load_bytes[] = {
+    {"npzLoadBytes", arguments_npz_load_bytes, results_npz_load_bytes, 1, 1, 2, -1, {{call_npz_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_sqrt(const lt_value *a, lt_value *r) { return tensor_sqrt(a[0].tensor, &r[0].tensor); }
 static tensor_status call_sqrt_(const lt_value *a, lt_value *r) { (void)r; return tensor_sqrt_(a[0].tensor); }
 static tensor_status call_sqrt_out(const lt_value *a, lt_value *r) { return tensor_sqrt_out(a[0].tensor, r[0].tensor); }
@@ -5831,6 +6061,63 @@ static const lt_operator overloads_untyped_storage[] = {
     {"untypedStorage", arguments_untyped_storage, results_untyped_storage, 1, 1, 1, -1, {{call_untyped_storage, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_from_file(const lt_value *a, lt_value *r) { return tensor_from_file(a[0].text, (int32_t)a[1].i, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static const lt_argument arguments_from_file[] = {
+    {"filename", LT_STR, 0, {0}},
+    {"shared", LT_BOOL, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"size", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_from_file[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_from_file[] = {
+    {"fromFile", arguments_from_file, results_from_file, 6, 1, 1, -1, {{call_from_file, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_share_memory_(const lt_value *a, lt_value *r) { (void)r; return tensor_share_memory_(a[0].tensor); }
+static const lt_argument arguments_share_memory_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+};
+static const lt_operator overloads_share_memory_[] = {
+    {"shareMemory_", arguments_share_memory_, NULL, 1, 1, 0, -1, {{call_share_memory_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_shared(const lt_value *a, lt_value *r) { return tensor_is_shared(a[0].tensor, &r[0].b); }
+static const lt_argument arguments_is_shared[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_is_shared[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_shared[] = {
+    {"isShared", arguments_is_shared, results_is_shared, 1, 1, 1, -1, {{call_is_shared, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_pin_memory(const lt_value *a, lt_value *r) { return tensor_pin_memory(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_pin_memory[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_pin_memory[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_pin_memory[] = {
+    {"pinMemory", arguments_pin_memory, results_pin_memory, 1, 1, 1, -1, {{call_pin_memory, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_pinned(const lt_value *a, lt_value *r) { return tensor_is_pinned(a[0].tensor, &r[0].b); }
+static const lt_argument arguments_is_pinned[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_is_pinned[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_pinned[] = {
+    {"isPinned", arguments_is_pinned, results_is_pinned, 1, 1, 1, -1, {{call_is_pinned, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_storage_new(const lt_value *a, lt_value *r) { return tensor_storage_new(a[0].i, a[1].device, &r[0].storage); }
 static const lt_argument arguments_storage_new[] = {
     {"nbytes", LT_INT, 0, {0}},
@@ -5841,6 +6128,30 @@ static const lt_argument results_storage_new[] = {
 };
 static const lt_operator overloads_storage_new[] = {
     {"storageNew", arguments_storage_new, results_storage_new, 2, 1, 1, -1, {{call_storage_new, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_from_file(const lt_value *a, lt_value *r) { return tensor_storage_from_file(a[0].text, a[1].i, a[2].i, &r[0].storage); }
+static const lt_argument arguments_storage_from_file[] = {
+    {"filename", LT_STR, 0, {0}},
+    {"shared", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"nbytes", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_storage_from_file[] = {
+    {"out", LT_STORAGE, 0, {0}},
+};
+static const lt_operator overloads_storage_from_file[] = {
+    {"storageFromFile", arguments_storage_from_file, results_storage_from_file, 3, 1, 1, -1, {{call_storage_from_file, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_filename(const lt_value *a, lt_value *r) { return tensor_storage_filename(a[0].storage, &r[0].string); }
+static const lt_argument arguments_storage_filename[] = {
+    {"input", LT_STORAGE, 0, {0}},
+};
+static const lt_argument results_storage_filename[] = {
+    {"out", LT_STR, 0, {0}},
+};
+static const lt_operator overloads_storage_filename[] = {
+    {"storageFilename", arguments_storage_filename, results_storage_filename, 1, 1, 1, -1, {{call_storage_filename, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_nbytes(const lt_value *a, lt_value *r) { return tensor_storage_nbytes(a[0].storage, &r[0].i); }
@@ -5854,6 +6165,69 @@ static const lt_operator overloads_storage_nbytes[] = {
     {"storageNbytes", arguments_storage_nbytes, results_storage_nbytes, 1, 1, 1, -1, {{call_storage_nbytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_storage_view(const lt_value *a, lt_value *r) { return tensor_storage_view(a[0].storage, (tensor_dtype)a[1].i, &r[0].tensor); }
+static const lt_argument arguments_storage_view[] = {
+    {"input", LT_STORAGE, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_storage_view[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_storage_view[] = {
+    {"storageView", arguments_storage_view, results_storage_view, 2, 1, 1, -1, {{call_storage_view, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_slice(const lt_value *a, lt_value *r) { return tensor_storage_slice(a[0].storage, a[1].i, a[2].i, &r[0].storage); }
+static const lt_argument arguments_storage_slice[] = {
+    {"input", LT_STORAGE, 0, {0}},
+    {"start", LT_INT, 0, {0}},
+    {"stop", LT_INT, 0, {0}},
+};
+static const lt_argument results_storage_slice[] = {
+    {"out", LT_STORAGE, 0, {0}},
+};
+static const lt_operator overloads_storage_slice[] = {
+    {"storageSlice", arguments_storage_slice, results_storage_slice, 3, 3, 1, -1, {{call_storage_slice, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_clone(const lt_value *a, lt_value *r) { return tensor_storage_clone(a[0].storage, &r[0].storage); }
+static const lt_argument arguments_storage_clone[] = {
+    {"input", LT_STORAGE, 0, {0}},
+};
+static const lt_argument results_storage_clone[] = {
+    {"out", LT_STORAGE, 0, {0}},
+};
+static const lt_operator overloads_storage_clone[] = {
+    {"storageClone", arguments_storage_clone, results_storage_clone, 1, 1, 1, -1, {{call_storage_clone, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_fill_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_fill_(a[0].storage, a[1].i); }
+static const lt_argument arguments_storage_fill_[] = {
+    {"input", LT_STORAGE, LT_IS_MUTATED, {0}},
+    {"value", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_storage_fill_[] = {
+    {"storageFill_", arguments_storage_fill_, NULL, 2, 2, 0, -1, {{call_storage_fill_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_copy_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_copy_(a[0].storage, a[1].storage); }
+static const lt_argument arguments_storage_copy_[] = {
+    {"input", LT_STORAGE, LT_IS_MUTATED, {0}},
+    {"source", LT_STORAGE, 0, {0}},
+};
+static const lt_operator overloads_storage_copy_[] = {
+    {"storageCopy_", arguments_storage_copy_, NULL, 2, 2, 0, -1, {{call_storage_copy_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_byteswap_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_byteswap_(a[0].storage, (tensor_dtype)a[1].i); }
+static const lt_argument arguments_storage_byteswap_[] = {
+    {"input", LT_STORAGE, LT_IS_MUTATED, {0}},
+    {"dtype", LT_DTYPE, 0, {0}},
+};
+static const lt_operator overloads_storage_byteswap_[] = {
+    {"storageByteswap_", arguments_storage_byteswap_, NULL, 2, 2, 0, -1, {{call_storage_byteswap_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_storage_resize_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_resize_(a[0].storage, a[1].i); }
 static const lt_argument arguments_storage_resize_[] = {
     {"input", LT_STORAGE, LT_IS_MUTATED, {0}},
@@ -5863,12 +6237,79 @@ static const lt_operator overloads_storage_resize_[] = {
     {"storageResize_", arguments_storage_resize_, NULL, 2, 2, 0, -1, {{call_storage_resize_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_storage_fix_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_fix_(a[0].storage); }
-static const lt_argument arguments_storage_fix_[] = {
+static tensor_status call_storage_resizable(const lt_value *a, lt_value *r) { return tensor_storage_resizable(a[0].storage, &r[0].b); }
+static const lt_argument arguments_storage_resizable[] = {
+    {"input", LT_STORAGE, 0, {0}},
+};
+static const lt_argument results_storage_resizable[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_storage_resizable[] = {
+    {"storageResizable", arguments_storage_resizable, results_storage_resizable, 1, 1, 1, -1, {{call_storage_resizable, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_share_memory_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_share_memory_(a[0].storage); }
+static const lt_argument arguments_storage_share_memory_[] = {
     {"input", LT_STORAGE, LT_IS_MUTATED, {0}},
 };
-static const lt_operator overloads_storage_fix_[] = {
-    {"storageFix_", arguments_storage_fix_, NULL, 1, 1, 0, -1, {{call_storage_fix_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+static const lt_operator overloads_storage_share_memory_[] = {
+    {"storageShareMemory_", arguments_storage_share_memory_, NULL, 1, 1, 0, -1, {{call_storage_share_memory_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_is_shared(const lt_value *a, lt_value *r) { return tensor_storage_is_shared(a[0].storage, &r[0].b); }
+static const lt_argument arguments_storage_is_shared[] = {
+    {"input", LT_STORAGE, 0, {0}},
+};
+static const lt_argument results_storage_is_shared[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_storage_is_shared[] = {
+    {"storageIsShared", arguments_storage_is_shared, results_storage_is_shared, 1, 1, 1, -1, {{call_storage_is_shared, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_descriptor(const lt_value *a, lt_value *r) { return tensor_storage_descriptor(a[0].storage, &r[0].i); }
+static const lt_argument arguments_storage_descriptor[] = {
+    {"input", LT_STORAGE, 0, {0}},
+};
+static const lt_argument results_storage_descriptor[] = {
+    {"out", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_storage_descriptor[] = {
+    {"storageDescriptor", arguments_storage_descriptor, results_storage_descriptor, 1, 1, 1, -1, {{call_storage_descriptor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_from_descriptor(const lt_value *a, lt_value *r) { return tensor_storage_from_descriptor(a[0].i, a[1].i, &r[0].storage); }
+static const lt_argument arguments_storage_from_descriptor[] = {
+    {"descriptor", LT_INT, 0, {0}},
+    {"nbytes", LT_INT, 0, {0}},
+};
+static const lt_argument results_storage_from_descriptor[] = {
+    {"out", LT_STORAGE, 0, {0}},
+};
+static const lt_operator overloads_storage_from_descriptor[] = {
+    {"storageFromDescriptor", arguments_storage_from_descriptor, results_storage_from_descriptor, 2, 2, 1, -1, {{call_storage_from_descriptor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_pin_memory(const lt_value *a, lt_value *r) { return tensor_storage_pin_memory(a[0].storage, &r[0].storage); }
+static const lt_argument arguments_storage_pin_memory[] = {
+    {"input", LT_STORAGE, 0, {0}},
+};
+static const lt_argument results_storage_pin_memory[] = {
+    {"out", LT_STORAGE, 0, {0}},
+};
+static const lt_operator overloads_storage_pin_memory[] = {
+    {"storagePinMemory", arguments_storage_pin_memory, results_storage_pin_memory, 1, 1, 1, -1, {{call_storage_pin_memory, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_is_pinned(const lt_value *a, lt_value *r) { return tensor_storage_is_pinned(a[0].storage, &r[0].b); }
+static const lt_argument arguments_storage_is_pinned[] = {
+    {"input", LT_STORAGE, 0, {0}},
+};
+static const lt_argument results_storage_is_pinned[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_storage_is_pinned[] = {
+    {"storageIsPinned", arguments_storage_is_pinned, results_storage_is_pinned, 1, 1, 1, -1, {{call_storage_is_pinned, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_get_device(const lt_value *a, lt_value *r) { return tensor_storage_get_device(a[0].storage, &r[0].device); }
@@ -5905,15 +6346,38 @@ static const lt_operator overloads_storage_to_string[] = {
     {"storageToString", arguments_storage_to_string, results_storage_to_string, 2, 1, 1, -1, {{call_storage_to_string, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_memory_stats(const lt_value *a, lt_value *r) { (void)a; return tensor_memory_stats(&r[0].i, &r[1].i, &r[2].i, &r[3].i); }
+static tensor_status call_memory_stats(const lt_value *a, lt_value *r) { (void)a; return tensor_memory_stats(&r[0].i, &r[1].i, &r[2].i, &r[3].i, &r[4].i, &r[5].i); }
 static const lt_argument results_memory_stats[] = {
     {"inUse", LT_INT, 0, {0}},
     {"peak", LT_INT, 0, {0}},
     {"cached", LT_INT, 0, {0}},
-    {"blocks", LT_INT, 0, {0}},
+    {"limit", LT_INT, 0, {0}},
+    {"tensors", LT_INT, 0, {0}},
+    {"storages", LT_INT, 0, {0}},
 };
 static const lt_operator overloads_memory_stats[] = {
-    {"memoryStats", NULL, results_memory_stats, 0, 0, 4, -1, {{call_memory_stats, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"memoryStats", NULL, results_memory_stats, 0, 0, 6, -1, {{call_memory_stats, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_memory_stats_of(const lt_value *a, lt_value *r) { return tensor_memory_stats_of((tensor_dtype)a[0].i, &r[0].i, &r[1].i, &r[2].i); }
+static const lt_argument arguments_memory_stats_of[] = {
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_memory_stats_of[] = {
+    {"tensors", LT_INT, 0, {0}},
+    {"storages", LT_INT, 0, {0}},
+    {"nbytes", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_memory_stats_of[] = {
+    {"memoryStatsOf", arguments_memory_stats_of, results_memory_stats_of, 1, 1, 3, -1, {{call_memory_stats_of, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_memory_summary(const lt_value *a, lt_value *r) { (void)a; return tensor_memory_summary(&r[0].string); }
+static const lt_argument results_memory_summary[] = {
+    {"out", LT_STR, 0, {0}},
+};
+static const lt_operator overloads_memory_summary[] = {
+    {"memorySummary", NULL, results_memory_summary, 0, 0, 1, -1, {{call_memory_summary, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_reset_peak_memory_stats(const lt_value *a, lt_value *r) { (void)a; (void)r; return tensor_reset_peak_memory_stats(); }
@@ -6643,6 +7107,25 @@ const lt_entry lt_entries[] = {
     {"blackmanWindow", overloads_blackman_window, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"kaiserWindow", overloads_kaiser_window, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"vander", overloads_vander, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"save", overloads_save, 1, LT_AS_FUNCTION},
+    {"saveBytes", overloads_save_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"saveDict", overloads_save_dict, 1, LT_AS_FUNCTION},
+    {"load", overloads_load, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"loadBytes", overloads_load_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"loadDict", overloads_load_dict, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"safetensorsSaveFile", overloads_safetensors_save_file, 1, LT_AS_FUNCTION},
+    {"safetensorsSave", overloads_safetensors_save, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"safetensorsLoadFile", overloads_safetensors_load_file, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"safetensorsLoad", overloads_safetensors_load, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"safetensorsOpen", overloads_safetensors_open, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"npySave", overloads_npy_save, 1, LT_AS_FUNCTION},
+    {"npySaveBytes", overloads_npy_save_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"npyLoad", overloads_npy_load, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"npyLoadBytes", overloads_npy_load_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"npzSave", overloads_npz_save, 1, LT_AS_FUNCTION},
+    {"npzSaveBytes", overloads_npz_save_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"npzLoad", overloads_npz_load, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"npzLoadBytes", overloads_npz_load_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"sqrt", overloads_sqrt, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"rsqrt", overloads_rsqrt, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"exp", overloads_exp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
@@ -6923,14 +7406,35 @@ const lt_entry lt_entries[] = {
     {"renorm", overloads_renorm, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"isReadOnly", overloads_is_read_only, 1, LT_AS_FUNCTION | LT_AS_METHOD},
     {"untypedStorage", overloads_untyped_storage, 1, LT_AS_METHOD},
+    {"fromFile", overloads_from_file, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"shareMemory_", overloads_share_memory_, 1, LT_AS_METHOD},
+    {"isShared", overloads_is_shared, 1, LT_AS_METHOD},
+    {"pinMemory", overloads_pin_memory, 1, LT_AS_METHOD},
+    {"isPinned", overloads_is_pinned, 1, LT_AS_METHOD},
     {"storageNew", overloads_storage_new, 1, LT_AS_FUNCTION},
+    {"storageFromFile", overloads_storage_from_file, 1, LT_AS_FUNCTION},
+    {"filename", overloads_storage_filename, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"nbytes", overloads_storage_nbytes, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"view", overloads_storage_view, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"slice", overloads_storage_slice, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"clone", overloads_storage_clone, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"fill_", overloads_storage_fill_, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"copy_", overloads_storage_copy_, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"byteswap_", overloads_storage_byteswap_, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"resize_", overloads_storage_resize_, 1, LT_AS_METHOD | LT_AS_STORAGE},
-    {"fix_", overloads_storage_fix_, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"resizable", overloads_storage_resizable, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"shareMemory_", overloads_storage_share_memory_, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"isShared", overloads_storage_is_shared, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"descriptor", overloads_storage_descriptor, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"storageFromDescriptor", overloads_storage_from_descriptor, 1, LT_AS_FUNCTION},
+    {"pinMemory", overloads_storage_pin_memory, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"isPinned", overloads_storage_is_pinned, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"getDevice", overloads_storage_get_device, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"useCount", overloads_storage_use_count, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"toString", overloads_storage_to_string, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"memoryStats", overloads_memory_stats, 1, LT_AS_FUNCTION},
+    {"memoryStatsOf", overloads_memory_stats_of, 1, LT_AS_FUNCTION},
+    {"memorySummary", overloads_memory_summary, 1, LT_AS_FUNCTION},
     {"resetPeakMemoryStats", overloads_reset_peak_memory_stats, 1, LT_AS_FUNCTION},
     {"emptyCache", overloads_empty_cache, 1, LT_AS_FUNCTION},
     {"setMemoryLimit", overloads_set_memory_limit, 1, LT_AS_FUNCTION},

@@ -1,19 +1,22 @@
 """What the generated modules use: C types, argument conversion, overload choice, results."""
 
-from ctypes import c_bool, c_char_p, c_double, c_int32, c_int64, c_void_p
+from ctypes import c_char_p, c_double, c_void_p
 
 from . import _convert, _errors, _index, _library, _match, _random, _results, _storage
 from ._device import of
 from ._dtypes import DTYPES, contiguous_format, preserve_format
 from ._tensor import Tensor
 
-P, Q, D, B, E, T = c_void_p, c_int64, c_double, c_bool, c_int32, c_char_p
+# Addresses and integers of every width travel as c_void_p, which ctypes converts in half of the time of its integer types;
+# the generated code has checked their ranges.
+P, D, T = c_void_p, c_double, c_char_p
 _Int, _Float, _Bool = int, float, bool
 _LOW, _HIGH = -(2**63), 2**63 - 1  # ctypes would take larger integers modulo 2**64
 _Tensor, _Storage, _Generator = Tensor, _storage.UntypedStorage, _random.Generator
 _Scalar, _Device, _Cell = _library.Scalar, _library.Device, _library.Cell
 
-_bind, _cells = _library.bind, _library.cells
+_bind, _bind_brief, _cells = _library.bind, _library.bind_brief, _library.cells
+_HANDLES = _library.HANDLES
 _take, _put = _cells.pop, _cells.append
 _new = object.__new__
 
@@ -22,7 +25,7 @@ _contiguous_format, _preserve_format = contiguous_format, preserve_format
 _NO_DEVICE = _Device(-1, -1)
 _tensor, _operand, _number, _scalar = _convert.tensor, _convert.operand, _convert.number, _convert.scalar
 _integer, _optional_integer, _real, _double = _convert.integer, _convert.optional_integer, _convert.real, _convert.double
-_flag, _text = _convert.flag, _convert.text
+_flag, _text, _texts = _convert.flag, _convert.text, _convert.texts
 _ints, _floats, _bools, _scalars = _convert.ints, _convert.floats, _convert.bools, _convert.numbers
 _tensors, _optional_tensors, _outputs = _convert.tensors, _convert.optional_tensors, _convert.outputs
 _dtype_code, _layout_code, _memory_format_code = _convert.dtype_code, _convert.layout_code, _convert.memory_format_code
@@ -37,7 +40,7 @@ _is_tensors, _is_ints, _is_reals, _is_numbers = _match.is_tensors, _match.is_int
 
 _failure, _no_overload, _unsupported = _errors.failure, _errors.no_overload, _errors.unsupported
 _dtypes, _device_of, _value_of = DTYPES, of, _Cell.number
-_wrap, _wrap_list, _string, _result_type = _results.wrap, _results.wrap_list, _results.string, _results.result_type
+_wrap, _wrap_list, _string, _strings, _result_type = _results.wrap, _results.wrap_list, _results.string, _results.strings, _results.result_type
 _wrap_storage, _wrap_generator = _Storage._wrap, _Generator._wrap
 
 
@@ -48,4 +51,4 @@ def _methods(namespace, names):
             setattr(Tensor, name, namespace[name])
 
 
-__all__ = [n for n in globals() if n in ("P", "Q", "D", "B", "E", "T") or n[0] == "_" and n[1] != "_"]
+__all__ = [n for n in globals() if n in ("P", "D", "T") or n[0] == "_" and n[1] != "_"]

@@ -1,7 +1,7 @@
 """Turns Python arguments into what C takes. Each function is called with a value, and the names of the function and of
 the argument for the error message; the generated code calls them only for values that are not already right."""
 
-from ctypes import c_bool
+from ctypes import c_bool, c_char_p
 from struct import Struct
 from struct import error as StructError
 
@@ -148,8 +148,17 @@ def flag(value, function, argument):
 
 def text(value, function, argument):
     if isinstance(value, str):
-        return value.encode()
+        if "\0" in value:
+            raise ValueError(f"{function}(): argument '{argument}' must not have NUL characters")
+        return value.encode("utf-8", "surrogateescape")  # file names can be of any bytes
     raise wrong_type(function, argument, "str", value)
+
+
+def texts(value, function, argument):
+    """The addresses of a list of strings, and its length."""
+    if not sequence(value):
+        raise wrong_type(function, argument, "tuple of strs", value)
+    return (c_char_p * len(value))(*[text(v, function, argument) for v in value]), len(value)
 
 
 def ints(value, function, argument):

@@ -3,7 +3,7 @@
 import ctypes
 from ctypes import c_void_p
 
-from ._library import list_free, string_free
+from ._library import list_free, string_free, string_list_free
 from ._tensor import Tensor
 
 new = object.__new__
@@ -28,6 +28,13 @@ def string(address):
     text = ctypes.string_at(address).decode()
     string_free(address)
     return text
+
+
+def strings(array, count):
+    """The texts of a list result, as a tuple."""
+    texts = tuple(ctypes.string_at(address).decode() for address in (c_void_p * count).from_address(array))
+    string_list_free(array, count)
+    return texts
 
 
 def result_type(name, fields):

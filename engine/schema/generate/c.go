@@ -20,7 +20,7 @@ var sections = map[string]string{
 	"creation": "creation", "random": "random numbers", "copy": "copies and casts", "view": "views", "pointwise": "pointwise",
 	"comparison": "comparison", "reduction": "reductions", "scan": "scans", "index": "indexing", "join": "joining", "sort": "sorting and searching",
 	"matrix": "matrix products", "linalg": "linear algebra", "fft": "Fourier transforms", "special": "special functions", "nn": "neural network functions",
-	"storage": "storages and memory", "query": "queries and settings",
+	"storage": "storages and memory", "file": "files", "query": "queries and settings",
 }
 
 // form is one C function of an operator.
@@ -91,7 +91,7 @@ func (f form) cParams(i int) []string {
 	name := cArgName(a.Name)
 	mutated := a.Mutated || (f.mode == "inplace" && i == 0)
 	if a.Type.List {
-		element := map[string]string{"Tensor": "const tensor_t *const *", "int": "const int64_t *", "float": "const double *", "Scalar": "const tensor_scalar *", "bool": "const bool *"}[f.base(i)]
+		element := map[string]string{"Tensor": "const tensor_t *const *", "int": "const int64_t *", "float": "const double *", "Scalar": "const tensor_scalar *", "bool": "const bool *", "str": "const char *const *"}[f.base(i)]
 		return []string{element + name, "int64_t " + name + "_len"}
 	}
 	switch f.base(i) {
@@ -164,7 +164,7 @@ func (f form) cSignature() string {
 			params = append(params, "tensor_t *"+name)
 		case f.mode == "inplace":
 		case r.Type.List:
-			params = append(params, "tensor_t ***"+name, "int64_t *"+name+"_len")
+			params = append(params, resultTypes[r.Type.Base]+"**"+name, "int64_t *"+name+"_len")
 		default:
 			params = append(params, resultTypes[r.Type.Base]+"*"+name)
 		}
@@ -208,8 +208,11 @@ func (f form) cArgument(i int) string {
 	op := `"` + f.op.ID() + `", "` + a.Name + `"`
 	if a.Type.List {
 		check := fmt.Sprintf("LT_SPAN(%s, %s_len, %s);", name, name, op)
-		if f.base(i) == "Tensor" {
+		switch f.base(i) {
+		case "Tensor":
 			check = fmt.Sprintf("LT_LIST(%s, %s_len, %v, %s);", name, name, a.Type.Optional, op)
+		case "str":
+			check = fmt.Sprintf("LT_TEXTS(%s, %s_len, %s);", name, name, op)
 		}
 		return fmt.Sprintf("%s %s.list.data = %s, %s.list.length = %s_len;", check, slot, name, slot, name)
 	}
@@ -248,7 +251,11 @@ func (f form) cArgument(i int) string {
 	case "device":
 		return fmt.Sprintf("LT_ENUM(%s.type, -1, 2, %s); %s.device = %s;", name, op, slot, name)
 	case "dtype":
-		return fmt.Sprintf("LT_ENUM(%s, -1, 13, %s); %s.i = %s;", name, op, slot, name)
+		last := 13
+		if f.op.Args[0].Type.Base == "Storage" {
+			last = 18 // quantized types too
+		}
+		return fmt.Sprintf("LT_ENUM(%s, -1, %d, %s); %s.i = %s;", name, last, op, slot, name)
 	case "layout":
 		return fmt.Sprintf("LT_ENUM(%s, -1, 5, %s); %s.i = %s;", name, op, slot, name)
 	case "memory_format":
@@ -264,7 +271,7 @@ func (f form) cResult(i int) (check, store string) {
 	check = fmt.Sprintf("LT_RESULT(%s, \"%s\", \"%s\");", name, f.op.ID(), r.Name)
 	from := fmt.Sprintf("frame.results[%d]", i)
 	if r.Type.List {
-		return check, fmt.Sprintf("*%s = (tensor_t **)%s.list.data, *%s_len = %s.list.length;", name, from, name, from)
+		return check, fmt.Sprintf("*%s = (%s*)%s.list.data, *%s_len = %s.list.length;", name, resultTypes[r.Type.Base], from, name, from)
 	}
 	field := map[string]string{"Tensor": "pointer", "Storage": "pointer", "Generator": "pointer", "str": "pointer", "pointer": "pointer",
 		"Scalar": "scalar", "float": "f", "device": "device"}[r.Type.Base]
@@ -336,6 +343,9 @@ func generateC(out *output, ops []*schema.Operator) error {
 		for id := start; id < min(start+exportsPerFile, len(ops)); id++ {
 			for _, f := range forms(ops[id]) {
 				b.WriteString(f.definition(id))
+			}
+			for _, f := range briefForms(ops[id]) {
+				b.WriteString(f.briefDefinition())
 			}
 		}
 		out.write(fmt.Sprintf("capi/gen_exports_%d.c", start/exportsPerFile), b.String())

@@ -11,7 +11,7 @@ import (
 func goArgument(o *schema.Operator, i int) string {
 	a := o.Args[i]
 	if a.Type.List {
-		return fmt.Sprintf("f.%s(%d)", map[string]string{"Tensor": "tensors", "int": "ints", "float": "floats", "Scalar": "scalars"}[a.Type.Base], i)
+		return fmt.Sprintf("f.%s(%d)", map[string]string{"Tensor": "tensors", "int": "ints", "float": "floats", "Scalar": "scalars", "str": "strs"}[a.Type.Base], i)
 	}
 	getter := map[string]string{
 		"Tensor": "tensor", "Operand": "operand", "Scalar": "scalar", "int": "int", "float": "float", "bool": "bool", "str": "str", "dtype": "dtype", "device": "device",
@@ -56,17 +56,38 @@ func goCall(o *schema.Operator) string {
 		}
 		return fmt.Sprintf("func(f frame) error { err := %s; %s return err }", call, refresh)
 	}
+	if mixed(o) {
+		var names []string
+		for i := range o.Returns {
+			names = append(names, fmt.Sprintf("r%d", i))
+		}
+		results := strings.Join(names, ", ")
+		return fmt.Sprintf("func(f frame) error { %s, err := %s; return f.setMixed(err, %s) }", results, call, results)
+	}
 	if o.Returns[0].Type.List {
 		return fmt.Sprintf("func(f frame) error { r, err := %s; return f.setList(err, r) }", call)
 	}
 	setter := map[string]string{"Tensor": "setTensors", "Storage": "setStorage", "Generator": "setGenerator", "Scalar": "setScalar", "int": "setInt", "bool": "setBool",
 		"float": "setFloat", "str": "setStr", "dtype": "setDtype", "pointer": "setPointer", "device": "setDevice"}[o.Returns[0].Type.Base]
 	var names []string
-	for i := range o.Returns {
+	for i, r := range o.Returns {
 		names = append(names, fmt.Sprintf("r%d", i))
+		if r.Type.Base != o.Returns[0].Type.Base {
+			setter = "setMixed"
+		}
 	}
 	results := strings.Join(names, ", ")
 	return fmt.Sprintf("func(f frame) error { %s, err := %s; return f.%s(err, %s) }", results, call, setter, results)
+}
+
+// mixed tells whether an operator's results are of several types.
+func mixed(o *schema.Operator) bool {
+	for _, r := range o.Returns {
+		if r.Type != o.Returns[0].Type || len(o.Returns) > 1 && r.Type.List {
+			return true
+		}
+	}
+	return false
 }
 
 // goCalls is the table through which lt_enter reaches the engine.

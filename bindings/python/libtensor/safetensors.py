@@ -1,0 +1,154 @@
+"""safetensors files, with the names that the safetensors package has.
+
+Files are checked by all rules of the format: an invalid one is a SafetensorError that says what is wrong.
+"""
+
+import contextlib
+import json
+
+from . import gen_functions as _f
+from ._files import path_of, read, readable, to_bytes
+
+__all__ = ["SafetensorError", "load", "load_file", "safe_open", "save", "save_file"]
+
+
+class SafetensorError(RuntimeError):
+    """A file that breaks a rule of the format, or a tensor that cannot be stored in it."""
+
+
+@contextlib.contextmanager
+def _errors():
+    try:
+        yield
+    except (RuntimeError, ValueError) as error:
+        raise SafetensorError(str(error)) from None
+
+
+def _checked(tensors):
+    if not isinstance(tensors, dict):
+        raise ValueError(f"Expected a dict of [str, torch.Tensor] but received {type(tensors).__name__}")
+    return list(tensors), list(tensors.values())
+
+
+def _metadata(metadata):
+    if metadata is None:
+        return None
+    for key, value in metadata.items():
+        if not isinstance(key, str) or not isinstance(value, str):
+            raise TypeError(f"metadata must be strings under strings, not {value!r} under {key!r}")
+    return json.dumps(metadata, ensure_ascii=False)
+
+
+def save_file(tensors, filename, metadata=None):
+    """Saves a dict of tensors, at once in the place of an older file.
+
+    Tensors that are not contiguous, or share memory with others, are written out each. `metadata` is a dict of strings.
+    """
+    names, values = _checked(tensors)
+    with _errors():
+        _f.safetensors_save_file(path_of(filename), names, values, metadata=_metadata(metadata))
+
+
+def save(tensors, metadata=None):
+    """The bytes of the file that save_file writes."""
+    names, values = _checked(tensors)
+    with _errors():
+        return to_bytes(_f.safetensors_save(names, values, metadata=_metadata(metadata)))
+
+
+def load_file(filename, device="cpu", *, mmap=True):
+    """Loads all tensors of a file as a dict.
+
+    With `mmap` the file is mapped: bytes are read when they are used, writes stay in this process, and the file must not
+    shrink while a tensor lives. Without, they are read now.
+    """
+    path = readable(filename)
+    with _errors():
+        names, tensors, _ = _f.safetensors_load_file(path, mmap=mmap)
+    return {name: tensor.to(device) for name, tensor in zip(names, tensors, strict=True)}
+
+
+def load(data):
+    """Loads all tensors of a file that is in memory as bytes."""
+    with _errors():
+        names, tensors, _ = _f.safetensors_load(read(data, "safetensors.load"))
+    return dict(zip(names, tensors, strict=True))
+
+
+class safe_open:
+    """A file whose tensors are read when they are asked for.
+
+    >>> with safe_open("model.safetensors") as f:
+    ...     whole = f.get_tensor("embedding")
+    ...     rows = f.get_slice("embedding")[2:4]
+    """
+
+    def __init__(self, filename, framework="pt", device="cpu"):
+        if framework not in ("pt", "torch", "pytorch", "libtensor"):
+            raise SafetensorError(f"framework {framework!r} is not supported: tensors of libtensor are made")
+        path = readable(filename)
+        with _errors():
+            header, names, tensors = _f.safetensors_open(path)
+        self._header = json.loads(header)
+        self._metadata = self._header.pop("__metadata__", None)
+        self._tensors = dict(zip(names, tensors, strict=True))
+        self._device = device
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._tensors = None
+
+    def _open(self):
+        if self._tensors is None:
+            raise SafetensorError("the file is closed")
+        return self._tensors
+
+    def _find(self, name):
+        tensors = self._open()
+        if name not in self._header:
+            raise SafetensorError(f"the file does not contain tensor {name}")
+        if name not in tensors:
+            raise SafetensorError(f"tensor {name} has dtype {self._header[name]['dtype']}, which libtensor does not have")
+        return tensors[name]
+
+    def keys(self):
+        """The names of all tensors, sorted."""
+        self._open()
+        return sorted(self._header)
+
+    def offset_keys(self):
+        """The names of all tensors in the order of their bytes."""
+        self._open()
+        return sorted(self._header, key=lambda name: self._header[name]["data_offsets"])
+
+    def metadata(self):
+        """The dict of the file's metadata, None without."""
+        self._open()
+        return self._metadata
+
+    def get_tensor(self, name):
+        """A tensor, read now."""
+        return self._find(name).clone().to(self._device)
+
+    def get_slice(self, name):
+        """A tensor of which an index reads the part asked for."""
+        return Slice(self, name)
+
+
+class Slice:
+    """A tensor in a file: `s[2:4]` reads rows 2 and 3 alone."""
+
+    def __init__(self, file, name):
+        file._find(name)
+        self._file, self._name = file, name
+
+    def get_shape(self):
+        return list(self._file._header[self._name]["shape"])
+
+    def get_dtype(self):
+        return self._file._header[self._name]["dtype"]
+
+    def __getitem__(self, index):
+        return self._file._find(self._name)[index].clone().to(self._file._device)

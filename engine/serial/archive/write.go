@@ -1,0 +1,168 @@
+// Package archive reads and writes zip files, the containers of PyTorch's and NumPy's files. It writes records as they are,
+// each starting at a multiple of 64 bytes so that a mapped file's records can be used where they lie (layout of the headers:
+// PKWARE's APPNOTE.TXT, sections 4.3 and 4.5).
+package archive
+
+import (
+	"encoding/binary"
+	"io"
+	"math"
+
+	"github.com/libtensor/libtensor/engine/serial/file"
+)
+
+// Record is a named run of bytes: Data, then More.
+type Record struct {
+	Name       string
+	Data, More []byte
+}
+
+func (r *Record) size() int64 { return int64(len(r.Data) + len(r.More)) }
+
+const (
+	localSize, centralSize, endSize       = 30, 46, 22
+	end64Size, locatorSize                = 56, 20
+	localMark, centralMark, endMark       = 0x04034b50, 0x02014b50, 0x06054b50
+	end64Mark, locatorMark                = 0x06064b50, 0x07064b50
+	extra64, extraPadding                 = 0x0001, 0x4246 // the latter is what PyTorch pads with
+	alignment                       int64 = 64
+	utf8Names                             = 1 << 11
+	version, version64                    = 20, 45
+	newYear1980                           = 1<<5 | 1 // the earliest date there is: files depend on what is saved alone
+)
+
+// Plan is where the parts of an archive go.
+type Plan struct {
+	records []Record
+	headers []int64 // offsets of the local headers
+	parts   []file.Part
+	central int64
+	Size    int64
+}
+
+// New plans an archive of records.
+func New(records []Record) *Plan {
+	p := &Plan{records: records}
+	at := int64(0)
+	for _, r := range records {
+		p.headers = append(p.headers, at)
+		at += int64(len(p.header(len(p.headers)-1, 0)))
+		p.parts = append(p.parts, file.Part{Offset: at, Data: r.Data}, file.Part{Offset: at + int64(len(r.Data)), Data: r.More})
+		at += r.size()
+	}
+	p.central = at
+	p.Size = at + int64(len(p.directory(make([]uint32, len(records)))))
+	return p
+}
+
+// Write writes the archive.
+func (p *Plan) Write(w io.WriterAt) error {
+	halves, err := file.Write(w, p.parts, true)
+	if err != nil {
+		return err
+	}
+	sums := make([]uint32, len(p.records))
+	for i, r := range p.records {
+		sums[i] = file.Combine(halves[2*i], halves[2*i+1], int64(len(r.More)))
+		if _, err := w.WriteAt(p.header(i, sums[i]), p.headers[i]); err != nil {
+			return err
+		}
+	}
+	_, err = w.WriteAt(p.directory(sums), p.central)
+	return err
+}
+
+type buffer []byte
+
+func (b *buffer) u16(values ...int) {
+	for _, v := range values {
+		*b = binary.LittleEndian.AppendUint16(*b, uint16(v))
+	}
+}
+
+func (b *buffer) u32(values ...int64) {
+	for _, v := range values {
+		*b = binary.LittleEndian.AppendUint32(*b, uint32(v))
+	}
+}
+
+func (b *buffer) u64(values ...int64) {
+	for _, v := range values {
+		*b = binary.LittleEndian.AppendUint64(*b, uint64(v))
+	}
+}
+
+func large(n int64) bool { return n >= math.MaxUint32 }
+
+// short is a 32-bit field, all ones where the value is in the 64-bit fields.
+func short(n int64) int64 { return min(n, math.MaxUint32) }
+
+// header is record i's local header, padded so that the record is aligned.
+func (p *Plan) header(i int, sum uint32) []byte {
+	r, size := p.records[i], p.records[i].size()
+	var extra buffer
+	needs := version
+	if large(size) {
+		needs = version64
+		extra.u16(extra64, 16)
+		extra.u64(size, size)
+	}
+	begin := p.headers[i] + localSize + int64(len(r.Name)+len(extra))
+	if gap := -begin & (alignment - 1); gap > 0 {
+		if gap < 4 {
+			gap += alignment
+		}
+		extra.u16(extraPadding, int(gap-4))
+		extra = append(extra, make([]byte, gap-4)...)
+	}
+	var b buffer
+	b.u32(localMark)
+	b.u16(needs, utf8Names, 0, 0, newYear1980)
+	b.u32(int64(sum), short(size), short(size))
+	b.u16(len(r.Name), len(extra))
+	return append(append(b, r.Name...), extra...)
+}
+
+// directory is the central directory and the end of the archive.
+func (p *Plan) directory(sums []uint32) []byte {
+	var b buffer
+	for i, r := range p.records {
+		size, at := r.size(), p.headers[i]
+		var extra, fields buffer
+		if large(size) {
+			fields.u64(size, size)
+		}
+		if large(at) {
+			fields.u64(at)
+		}
+		needs := version
+		if len(fields) > 0 {
+			needs = version64
+			extra.u16(extra64, len(fields))
+			extra = append(extra, fields...)
+		}
+		b.u32(centralMark)
+		b.u16(needs, needs, utf8Names, 0, 0, newYear1980)
+		b.u32(int64(sums[i]), short(size), short(size))
+		b.u16(len(r.Name), len(extra), 0, 0, 0)
+		b.u32(0, short(at))
+		b = append(append(b, r.Name...), extra...)
+	}
+	size, count := int64(len(b)), int64(len(p.records))
+	if large(p.central) || count >= math.MaxUint16 {
+		end := p.central + size
+		b.u32(end64Mark)
+		b.u64(end64Size - 12)
+		b.u16(version64, version64)
+		b.u32(0, 0)
+		b.u64(count, count, size, p.central)
+		b.u32(locatorMark, 0)
+		b.u64(end)
+		b.u32(1)
+	}
+	b.u32(endMark)
+	b.u16(0, 0, int(min(count, math.MaxUint16)), int(min(count, math.MaxUint16)))
+	b.u32(short(size), short(p.central))
+	b.u16(0)
+	return b
+}

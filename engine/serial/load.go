@@ -1,0 +1,401 @@
+package serial
+
+import (
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/serial/archive"
+	"github.com/libtensor/libtensor/engine/serial/file"
+	"github.com/libtensor/libtensor/engine/serial/pickle"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// loader builds tensors from an archive.
+type loader struct {
+	op       string
+	archive  *archive.Archive
+	prefix   string
+	places   *places
+	mapping  *storage.Storage // nil when bytes are read
+	storages map[string]*loading
+	tensors  []*tensor.Tensor
+	numbers  map[any]int // tensors by the value that they were made of
+	text     text
+}
+
+// loading is a storage of the file.
+type loading struct {
+	storage  *storage.Storage
+	entry    *archive.Entry // nil when there is nothing to be read
+	location string         // where it was saved from
+}
+
+// Load reads a file's tensors and the structure that they are in.
+func Load(op string, source *file.Source, mapLocation string, mmap bool) (structure string, tensors []*tensor.Tensor, err error) {
+	err = load(op, source, mapLocation, mmap, func(l *loader, root any) (err error) {
+		structure, err = l.structure(root)
+		tensors = l.tensors
+		return err
+	})
+	return structure, tensors, err
+}
+
+// LoadDict reads a file that holds a dict of tensors.
+func LoadDict(op string, source *file.Source, mapLocation string, mmap bool) (names []string, tensors []*tensor.Tensor, err error) {
+	err = load(op, source, mapLocation, mmap, func(l *loader, root any) error {
+		var entries []pickle.Entry
+		switch v := root.(type) {
+		case *pickle.Dict:
+			entries = v.Entries
+		case *pickle.Call:
+			entries = v.Entries
+		default:
+			return status.Runtimef("%s: the file holds %s, not a dict of tensors", op, describe(root))
+		}
+		at := map[string]int{}
+		for _, e := range entries {
+			name, ok := e.Key.(string)
+			if !ok {
+				return status.Runtimef("%s: the file's dict has a key that is no string but %s", op, describe(e.Key))
+			}
+			i, err := l.tensor(e.Value)
+			if err != nil {
+				return err
+			}
+			if i < 0 {
+				return status.Runtimef("%s: the file's dict has %s under %q, not a tensor; load it with its structure", op, describe(e.Value), name)
+			}
+			if before, ok := at[name]; ok {
+				tensors[before] = l.tensors[i] // as in Python, the last value of a key counts
+				continue
+			}
+			at[name] = len(names)
+			names, tensors = append(names, name), append(tensors, l.tensors[i])
+		}
+		// Every result is a tensor of its own, also where the file has one twice or has some that nobody asked for.
+		for i, t := range tensors {
+			tensors[i] = t.Alias()
+		}
+		for _, t := range l.tensors {
+			t.Release()
+		}
+		l.tensors = tensors
+		return nil
+	})
+	return names, tensors, err
+}
+
+// load opens a file, lets build make what it wants of the pickle's value, and reads the bytes of the storages that were
+// needed. build's tensors are released on an error.
+func load(op string, source *file.Source, mapLocation string, mmap bool, build func(*loader, any) error) error {
+	places, err := parsePlaces(op, mapLocation)
+	if err != nil {
+		return err
+	}
+	l := &loader{op: op, places: places, storages: map[string]*loading{}, numbers: map[any]int{}}
+	root, err := l.open(source)
+	if err != nil {
+		return err
+	}
+	if mmap {
+		if l.mapping, err = source.Map(op); err != nil {
+			return err
+		}
+		defer l.mapping.Release()
+	}
+	if err = build(l, root); err == nil {
+		err = l.read()
+	}
+	for _, s := range l.storages {
+		s.storage.Release()
+	}
+	if err != nil {
+		for _, t := range l.tensors {
+			t.Release()
+		}
+	}
+	return err
+}
+
+// legacyMark is how PyTorch's files began before they were zip archives.
+const legacyMark = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"
+
+// open reads the directory and the pickle.
+func (l *loader) open(source *file.Source) (any, error) {
+	if head, err := source.Bytes(l.op, 0, min(source.Size, int64(len(legacyMark)))); err != nil {
+		return nil, err
+	} else if string(head) == legacyMark {
+		return nil, status.NotImplementedf("%s: the file is in the format that PyTorch wrote before version 1.6; save it again with torch.save to load it here", l.op)
+	}
+	var err error
+	if l.archive, err = archive.Open(l.op, source); err != nil {
+		return nil, err
+	}
+	var data *archive.Entry
+	for _, e := range l.archive.Entries {
+		if folder, found := strings.CutSuffix(e.Name, "/data.pkl"); found && !strings.Contains(folder, "/") {
+			if data != nil {
+				return nil, status.Runtimef("%s: the file has two pickles, %s and %s", l.op, data.Name, e.Name)
+			}
+			data, l.prefix = e, folder+"/"
+		}
+	}
+	if data == nil {
+		return nil, status.Runtimef("%s: the zip archive has no data.pkl: PyTorch did not write it, nor libtensor", l.op)
+	}
+	if l.archive.Find(l.prefix+"constants.pkl") != nil {
+		return nil, status.NotImplementedf("%s: the file holds a TorchScript program, which cannot be loaded; save the tensors (a state_dict) instead", l.op)
+	}
+	if e := l.archive.Find(l.prefix + "byteorder"); e != nil {
+		order, err := l.archive.Read(e)
+		if err != nil {
+			return nil, err
+		}
+		if string(order) != "little" {
+			return nil, status.NotImplementedf("%s: the file has byte order %.20q; only little-endian files can be loaded", l.op, order)
+		}
+	}
+	pickled, err := l.archive.Read(data)
+	if err != nil {
+		return nil, err
+	}
+	root, shared, err := pickle.Decode(l.op, pickled, allowed)
+	l.text = newText(l.op, len(pickled), shared)
+	return root, err
+}
+
+// read fills the storages that are not mapped.
+func (l *loader) read() error {
+	var entries []*archive.Entry
+	var into [][]byte
+	for _, s := range l.storages {
+		if s.entry != nil {
+			entries = append(entries, s.entry)
+			into = append(into, s.storage.Bytes())
+		}
+	}
+	return l.archive.ReadInto(entries, into)
+}
+
+func (l *loader) bad(what string, value any) error {
+	return status.Runtimef("%s: the pickle is damaged: %s has %s", l.op, what, describe(value))
+}
+
+// storage finds or makes the storage that a persistent ID names, and the dtype that it was saved with.
+func (l *loader) storage(value any) (*loading, dtype.DType, error) {
+	p, ok := value.(*pickle.Persistent)
+	if !ok {
+		return nil, dtype.None, l.bad("a tensor", value)
+	}
+	id, ok := p.ID.(*pickle.Tuple)
+	if !ok || len(id.Items) != 5 {
+		return nil, dtype.None, l.bad("the name of a storage", p.ID)
+	}
+	kind, ok1 := id.Items[0].(string)
+	class, ok2 := id.Items[1].(pickle.Global)
+	key, ok3 := id.Items[2].(string)
+	location, ok4 := id.Items[3].(string)
+	count, ok5 := id.Items[4].(int64)
+	d, known := classDTypes[class]
+	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || kind != "storage" || !known {
+		return nil, dtype.None, l.bad("the name of a storage", p.ID)
+	}
+	size := int64(1)
+	if d != dtype.None {
+		size = d.Size()
+	}
+	s, err := l.find(key, location)
+	if err != nil {
+		return nil, dtype.None, err
+	}
+	if have := s.storage.Nbytes(); count != have/size {
+		return nil, dtype.None, status.Runtimef("%s: the file is damaged: storage %q has %d bytes, which are not %d elements of %d", l.op, key, have, count, size)
+	}
+	return s, d, nil
+}
+
+// find gives the storage of a key.
+func (l *loader) find(key, location string) (*loading, error) {
+	if s := l.storages[key]; s != nil {
+		return s, nil
+	}
+	e := l.archive.Find(l.prefix + "data/" + key)
+	if e == nil {
+		return nil, status.Runtimef("%s: the file is damaged: there is no record of storage %q", l.op, key)
+	}
+	where, err := l.places.of(l.op, location)
+	if err != nil {
+		return nil, err
+	}
+	s := &loading{location: location}
+	switch {
+	case where.Type == device.Meta:
+		s.storage, err = storage.New(l.op, e.Size, where, false)
+	case l.mapping != nil && e.Stored() && e.Offset%dtype.Complex128.Size() == 0:
+		s.storage, err = l.mapping.Slice(l.op, e.Offset, e.Offset+e.Size)
+	default:
+		s.entry = e
+		s.storage, err = storage.New(l.op, e.Size, where, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.storages[key] = s
+	return s, nil
+}
+
+// add keeps a tensor that was made of value, and gives its number.
+func (l *loader) add(value any, t *tensor.Tensor) int {
+	l.tensors = append(l.tensors, t)
+	l.numbers[value] = len(l.tensors) - 1
+	return len(l.tensors) - 1
+}
+
+// tensor gives the number of the tensor that a value is, -1 for values that are none.
+func (l *loader) tensor(value any) (int, error) {
+	c, ok := value.(*pickle.Call)
+	if !ok {
+		return -1, nil
+	}
+	if i, ok := l.numbers[value]; ok {
+		return i, nil
+	}
+	var t *tensor.Tensor
+	var err error
+	args := append(c.Args.Items[:len(c.Args.Items):len(c.Args.Items)], nil)
+	switch c.Func {
+	case rebuildTensor, rebuildTensorV2, rebuildTensorV3:
+		t, err = l.rebuild(c)
+	case rebuildMeta:
+		t, err = l.meta(c)
+	case rebuildParameter:
+		inner, _ := args[0].(*pickle.Call)
+		if inner == nil || inner.Func == rebuildParameter {
+			return -1, l.bad("a parameter", args[0])
+		}
+		return l.tensor(inner)
+	default:
+		return -1, nil
+	}
+	if err != nil {
+		return -1, err
+	}
+	return l.add(value, t), nil
+}
+
+func (l *loader) ints(value any) ([]int64, error) {
+	if c, ok := value.(*pickle.Call); ok && c.Func == torchSize && len(c.Args.Items) == 1 {
+		value = c.Args.Items[0]
+	}
+	t, ok := value.(*pickle.Tuple)
+	if !ok {
+		return nil, l.bad("a tensor's size", value)
+	}
+	out := make([]int64, len(t.Items))
+	for i, item := range t.Items {
+		if out[i], ok = item.(int64); !ok {
+			return nil, l.bad("a tensor's size", item)
+		}
+	}
+	return out, nil
+}
+
+// rebuild makes the tensor of (storage, offset, size, stride, requires_grad, hooks, [dtype], [metadata]).
+func (l *loader) rebuild(c *pickle.Call) (*tensor.Tensor, error) {
+	args := c.Args.Items
+	if len(args) < 4 || c.Func == rebuildTensorV3 && len(args) < 7 {
+		return nil, l.bad("a tensor", c.Args)
+	}
+	s, d, err := l.storage(args[0])
+	if err != nil {
+		return nil, err
+	}
+	rest := args[min(len(args), 6):]
+	if c.Func == rebuildTensorV3 {
+		var ok bool
+		if d, ok = dtypeOf(args[6]); !ok {
+			return nil, l.bad("a tensor's dtype", args[6])
+		}
+		rest = args[7:]
+	}
+	if d == dtype.None {
+		d = dtype.Uint8
+	}
+	if err := l.checkMetadata(rest); err != nil {
+		return nil, err
+	}
+	offset, ok := args[1].(int64)
+	if !ok {
+		return nil, l.bad("a tensor's storage offset", args[1])
+	}
+	size, err := l.ints(args[2])
+	if err != nil {
+		return nil, err
+	}
+	stride, err := l.ints(args[3])
+	if err != nil {
+		return nil, err
+	}
+	return tensor.New(l.op, s.storage, d, size, stride, offset)
+}
+
+// checkMetadata refuses tensors whose bytes do not hold their values.
+func (l *loader) checkMetadata(rest []any) error {
+	for _, value := range rest {
+		dict, _ := value.(*pickle.Dict)
+		if dict == nil {
+			continue
+		}
+		for _, e := range dict.Entries {
+			if flag, is := e.Value.(bool); (e.Key == "conj" || e.Key == "neg") && is && flag {
+				return status.NotImplementedf("%s: the file has a tensor whose %s was put off; call resolve_%s() before saving it", l.op,
+					map[any]string{"conj": "conjugation", "neg": "negation"}[e.Key], e.Key)
+			}
+		}
+	}
+	return nil
+}
+
+// meta makes the tensor of (dtype, size, stride, requires_grad).
+func (l *loader) meta(c *pickle.Call) (*tensor.Tensor, error) {
+	args := c.Args.Items
+	if len(args) < 3 {
+		return nil, l.bad("a tensor", c.Args)
+	}
+	d, ok := dtypeOf(args[0])
+	if !ok {
+		return nil, l.bad("a tensor's dtype", args[0])
+	}
+	size, err := l.ints(args[1])
+	if err != nil {
+		return nil, err
+	}
+	stride, err := l.ints(args[2])
+	if err != nil {
+		return nil, err
+	}
+	return tensor.EmptyStrided(l.op, size, stride, d, device.Device{Type: device.Meta, Index: -1})
+}
+
+// whole gives the number of the tensor over all of a storage, and whether the storage is typed.
+func (l *loader) whole(p *pickle.Persistent) (i int, typed bool, err error) {
+	s, d, err := l.storage(p)
+	if err != nil {
+		return 0, false, err
+	}
+	typed = d != dtype.None
+	if !typed {
+		d = dtype.Uint8
+	}
+	if i, ok := l.numbers[p]; ok {
+		return i, typed, nil
+	}
+	t, err := tensor.New(l.op, s.storage, d, []int64{s.storage.Nbytes() / d.Size()}, []int64{1}, 0)
+	if err != nil {
+		return 0, false, err
+	}
+	return l.add(p, t), typed, nil
+}

@@ -1,0 +1,114 @@
+// Package serial saves tensors, and containers of them, in PyTorch's own file format, and loads them: a zip archive of a
+// pickle, which tells how things are built, and the storages' bytes, a record each. Nothing is executed on loading: the pickle
+// is read as data, and only the names listed in this file mean something.
+//
+// The containers cross the C boundary as one JSON text, in which tensors are numbers of a list beside it:
+//
+//	null, true, 1, 2.5, "text"         numbers with a point or an exponent are floats
+//	{"int": "12345678901234567890"}    integers that JavaScript would round
+//	{"float": "nan"}                   nan, inf, -inf
+//	{"complex": [re, im]}
+//	{"bytes": "base64"}                also bytearray
+//	[...]                              a list
+//	{"tuple": [...]}, {"set": [...]}
+//	{"size": [2, 3]}
+//	{"dict": [[key, value], ...]}      also ordered_dict, then maybe with "state"
+//	{"tensor": i}                      tensor i; loaded ones have a "location" when it was not the CPU
+//	{"storage": i}                     the storage of tensor i, which views it as bytes
+//	{"typed_storage": i}               the storage of tensor i, with that tensor's dtype
+//	{"dtype": "float32"}, {"device": "cpu"}, {"layout": "strided"}
+//	{"def": n, "value": v}             v, which occurs again, as {"ref": n}
+package serial
+
+import (
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/serial/pickle"
+)
+
+func utils(name string) pickle.Global { return pickle.Global{Module: "torch._utils", Name: name} }
+
+// The names that occur in files.
+var (
+	rebuildTensor    = utils("_rebuild_tensor")
+	rebuildTensorV2  = utils("_rebuild_tensor_v2")
+	rebuildTensorV3  = utils("_rebuild_tensor_v3")
+	rebuildMeta      = utils("_rebuild_meta_tensor_no_storage")
+	rebuildParameter = utils("_rebuild_parameter")
+	untypedStorage   = pickle.Global{Module: "torch.storage", Name: "UntypedStorage"}
+	orderedDict      = pickle.Global{Module: "collections", Name: "OrderedDict"}
+	torchSize        = pickle.Global{Module: "torch", Name: "Size"}
+	torchDevice      = pickle.Global{Module: "torch", Name: "device"}
+	getLayout        = pickle.Global{Module: "torch.serialization", Name: "_get_layout"}
+	codecsEncode     = pickle.Global{Module: "_codecs", Name: "encode"}
+	builtinComplex   = pickle.Global{Module: "__builtin__", Name: "complex"}
+	builtinSet       = pickle.Global{Module: "__builtin__", Name: "set"}
+	builtinBytearray = pickle.Global{Module: "__builtin__", Name: "bytearray"}
+)
+
+// storageClasses are the storages of one dtype that PyTorch's older files know. Other dtypes have untyped storages.
+var storageClasses = map[dtype.DType]string{
+	dtype.Bool: "BoolStorage", dtype.Uint8: "ByteStorage", dtype.Int8: "CharStorage", dtype.Int16: "ShortStorage", dtype.Int32: "IntStorage",
+	dtype.Int64: "LongStorage", dtype.Float16: "HalfStorage", dtype.BFloat16: "BFloat16Storage", dtype.Float32: "FloatStorage",
+	dtype.Float64: "DoubleStorage", dtype.Complex64: "ComplexFloatStorage", dtype.Complex128: "ComplexDoubleStorage",
+}
+
+// storageClass is the name of a storage class, without a dtype the untyped one's.
+func storageClass(d dtype.DType) pickle.Global {
+	if name, ok := storageClasses[d]; ok {
+		return pickle.Global{Module: "torch", Name: name}
+	}
+	return untypedStorage
+}
+
+// classDTypes are the dtypes of the storage classes, None for the untyped one.
+var classDTypes = func() map[pickle.Global]dtype.DType {
+	m := map[pickle.Global]dtype.DType{untypedStorage: dtype.None}
+	for d, name := range storageClasses {
+		m[pickle.Global{Module: "torch", Name: name}] = d
+		m[pickle.Global{Module: "torch.cuda", Name: name}] = d
+	}
+	return m
+}()
+
+// layouts are those of tensor_layout, in its order.
+var layouts = []string{"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"}
+
+func dtypeName(d dtype.DType) pickle.Global { return pickle.Global{Module: "torch", Name: d.String()} }
+
+// dtypeOf is the dtype that a value names.
+func dtypeOf(value any) (dtype.DType, bool) {
+	g, ok := value.(pickle.Global)
+	if !ok || g.Module != "torch" {
+		return dtype.None, false
+	}
+	d, ok := dtype.Parse(g.Name)
+	return d, ok && d.String() == g.Name
+}
+
+var functions = []pickle.Global{
+	rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta, rebuildParameter, orderedDict, torchSize, torchDevice, getLayout, codecsEncode,
+	builtinComplex, builtinSet, builtinBytearray,
+}
+
+// canonical gives Python 3's name of a builtin the one that protocol 2 has.
+func canonical(g pickle.Global) pickle.Global {
+	g.Module = strings.Replace(g.Module, "builtins", "__builtin__", 1)
+	return g
+}
+
+// allowed tells whether a file may refer to a name.
+func allowed(g pickle.Global) bool {
+	for _, f := range functions {
+		if canonical(g) == f {
+			return true
+		}
+	}
+	_, isClass := classDTypes[g]
+	_, isDType := dtypeOf(g)
+	return isClass || isDType
+}
+
+// maxDepth bounds how deep containers may lie in each other.
+const maxDepth = 200

@@ -1,0 +1,229 @@
+package npy
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+// magic begins every .npy file; two bytes of version follow.
+const magic = "\x93NUMPY"
+
+// align is what NumPy aligns the elements to.
+const align = 64
+
+// descr are NumPy's names of the dtypes, without the byte order.
+var descr = map[dtype.DType]string{
+	dtype.Bool: "b1", dtype.Uint8: "u1", dtype.Int8: "i1", dtype.Int16: "i2", dtype.Int32: "i4", dtype.Int64: "i8", dtype.Float16: "f2", dtype.Float32: "f4",
+	dtype.Float64: "f8", dtype.Complex64: "c8", dtype.Complex128: "c16",
+}
+
+// header is what is known of an array before its elements.
+type header struct {
+	dtype   dtype.DType
+	swapped bool // the elements are big-endian
+	fortran bool // the first dimension lies closest
+	shape   []int64
+	size    int64 // of the header, in bytes
+}
+
+// encode is a header of version 1.0, or of 2.0 for a great many dimensions.
+func encode(op string, d dtype.DType, shape []int64) ([]byte, error) {
+	name, ok := descr[d]
+	if !ok {
+		return nil, status.Typef("%s: the tensor has dtype %v, which NumPy does not have; convert it first", op, d)
+	}
+	order := "<"
+	if d.Size() == 1 {
+		order = "|"
+	}
+	var sizes strings.Builder
+	for i, n := range shape {
+		if i > 0 {
+			sizes.WriteString(", ")
+		}
+		sizes.WriteString(strconv.FormatInt(n, 10))
+	}
+	if len(shape) == 1 {
+		sizes.WriteString(",")
+	}
+	text := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }", order, name, sizes.String())
+	before := len(magic) + 2 + 2
+	text += strings.Repeat(" ", -(before+len(text)+1)&(align-1)) + "\n"
+	out := append([]byte(magic), 1, 0)
+	out = binary.LittleEndian.AppendUint16(out, uint16(len(text))) // 64 dimensions fit
+	return append(out, text...), nil
+}
+
+// parser reads the Python literal that a header is.
+type parser struct {
+	op   string
+	text string
+	at   int
+}
+
+func (p *parser) fail(format string, args ...any) error {
+	return status.Runtimef("%s: the .npy header is invalid: "+format+" (%.200q)", append(append([]any{p.op}, args...), p.text)...)
+}
+
+func (p *parser) skip() {
+	for p.at < len(p.text) && strings.IndexByte(" \t\n\r", p.text[p.at]) >= 0 {
+		p.at++
+	}
+}
+
+// take moves past token when it is next.
+func (p *parser) take(token string) bool {
+	p.skip()
+	if strings.HasPrefix(p.text[p.at:], token) {
+		p.at += len(token)
+		return true
+	}
+	return false
+}
+
+// quoted reads a string without escapes.
+func (p *parser) quoted() (string, error) {
+	p.skip()
+	if p.at < len(p.text) && (p.text[p.at] == '\'' || p.text[p.at] == '"') {
+		rest := p.text[p.at+1:]
+		if end := strings.IndexByte(rest, p.text[p.at]); end >= 0 && !strings.Contains(rest[:end], `\`) {
+			p.at += end + 2
+			return rest[:end], nil
+		}
+	}
+	return "", p.fail("a string is expected at byte %d", p.at)
+}
+
+func (p *parser) integer() (int64, error) {
+	p.skip()
+	end := p.at
+	for end < len(p.text) && p.text[end] >= '0' && p.text[end] <= '9' {
+		end++
+	}
+	n, err := strconv.ParseInt(p.text[p.at:end], 10, 64)
+	if err != nil {
+		return 0, p.fail("a size is expected at byte %d", p.at)
+	}
+	p.at = end
+	p.take("L") // as Python 2 wrote it
+	return n, nil
+}
+
+func (p *parser) tuple() ([]int64, error) {
+	if !p.take("(") {
+		return nil, p.fail("a tuple is expected at byte %d", p.at)
+	}
+	sizes := []int64{}
+	for !p.take(")") {
+		n, err := p.integer()
+		if err != nil {
+			return nil, err
+		}
+		sizes = append(sizes, n)
+		if !p.take(",") && !strings.HasPrefix(p.text[p.at:], ")") {
+			return nil, p.fail("a comma is expected at byte %d", p.at)
+		}
+	}
+	return sizes, nil
+}
+
+// parse reads {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }, in any order.
+func (p *parser) parse() (*header, error) {
+	h := &header{dtype: dtype.None}
+	seen := map[string]bool{}
+	if !p.take("{") {
+		return nil, p.fail("it does not start with {")
+	}
+	for !p.take("}") {
+		key, err := p.quoted()
+		if err != nil {
+			return nil, err
+		}
+		if seen[key] || !p.take(":") {
+			return nil, p.fail("key %q occurs twice or has no value", key)
+		}
+		seen[key] = true
+		if err := p.value(key, h); err != nil {
+			return nil, err
+		}
+		if !p.take(",") && !strings.HasPrefix(p.text[p.at:], "}") {
+			return nil, p.fail("a comma is expected at byte %d", p.at)
+		}
+	}
+	p.skip()
+	if p.at != len(p.text) || !seen["descr"] || !seen["fortran_order"] || !seen["shape"] {
+		return nil, p.fail("it must have the keys descr, fortran_order and shape, and nothing after them")
+	}
+	return h, nil
+}
+
+func (p *parser) value(key string, h *header) (err error) {
+	switch key {
+	case "descr":
+		p.skip()
+		if strings.HasPrefix(p.text[p.at:], "[") {
+			return status.NotImplementedf("%s: the file has an array of records (%.80s), which no tensor can hold", p.op, p.text[p.at:])
+		}
+		var name string
+		if name, err = p.quoted(); err == nil {
+			h.dtype, h.swapped, err = p.dtype(name)
+		}
+	case "fortran_order":
+		h.fortran = p.take("True")
+		if !h.fortran && !p.take("False") {
+			err = p.fail("fortran_order must be True or False")
+		}
+	case "shape":
+		h.shape, err = p.tuple()
+	default:
+		err = p.fail("it has the unknown key %q", key)
+	}
+	return err
+}
+
+// dtype reads a name such as "<f4".
+func (p *parser) dtype(name string) (d dtype.DType, swapped bool, err error) {
+	order, rest := name[:min(len(name), 1)], name[min(len(name), 1):]
+	for d, known := range descr {
+		if rest == known && (order == "<" || order == ">" || (order == "|" || order == "=") && d.Size() == 1) {
+			return d, order == ">" && d.Size() > 1, nil
+		}
+	}
+	if strings.HasPrefix(rest, "O") {
+		return dtype.None, false, status.NotImplementedf("%s: the file has an array of Python objects, which are never loaded: they could run code", p.op)
+	}
+	return dtype.None, false, status.NotImplementedf("%s: the file has dtype %q, which libtensor does not have", p.op, name)
+}
+
+// decode reads the header of a file that begins with head.
+func decode(op string, head []byte, more func(n int64) ([]byte, error)) (*header, error) {
+	if len(head) < len(magic)+4 || string(head[:len(magic)]) != magic {
+		return nil, status.Runtimef("%s: the file does not begin as a .npy file does", op)
+	}
+	fixed, length := int64(10), int64(binary.LittleEndian.Uint16(head[8:]))
+	switch version := head[len(magic)]; version {
+	case 1:
+	case 2, 3:
+		fixed = 12
+		if len(head) < int(fixed) {
+			return nil, status.Runtimef("%s: the file is cut short within its header", op)
+		}
+		length = int64(binary.LittleEndian.Uint32(head[8:]))
+	default:
+		return nil, status.NotImplementedf("%s: version %d of the .npy format is not known; 1 to 3 are", op, version)
+	}
+	all, err := more(fixed + length)
+	if err != nil {
+		return nil, err
+	}
+	h, err := (&parser{op: op, text: string(all[fixed:])}).parse()
+	if err == nil {
+		h.size = fixed + length
+	}
+	return h, err
+}

@@ -1,0 +1,236 @@
+// Package npy reads and writes NumPy's files: .npy, one array, and .npz, a zip archive of those (format: NumPy's
+// numpy.lib.format).
+package npy
+
+import (
+	"io"
+	"math/bits"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/serial/archive"
+	"github.com/libtensor/libtensor/engine/serial/file"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Image is a .npy file ready to be written.
+type Image struct {
+	parts []file.Part
+	Size  int64
+	copy  *tensor.Tensor
+}
+
+// New lays out the file of a tensor.
+func New(op string, t *tensor.Tensor) (*Image, error) {
+	if t.Device().Type != device.CPU || t.Layout() != tensor.Strided {
+		return nil, status.Runtimef("%s: the tensor is on device %v; only strided tensors on the CPU can be saved", op, t.Device())
+	}
+	head, err := encode(op, t.DType(), t.Sizes())
+	if err != nil {
+		return nil, err
+	}
+	i := &Image{}
+	if !t.IsContiguous() {
+		if i.copy, err = tensor.Empty(op, t.Sizes(), t.DType(), t.Device()); err != nil {
+			return nil, err
+		}
+		iter.Copy(i.copy, t)
+		t = i.copy
+	}
+	i.parts = []file.Part{{Offset: 0, Data: head}, {Offset: int64(len(head)), Data: elements(t)}}
+	i.Size = int64(len(head)) + t.Numel()*t.DType().Size()
+	return i, nil
+}
+
+// elements are the bytes of a contiguous tensor.
+func elements(t *tensor.Tensor) []byte {
+	if t.Numel() == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(t.Data()), t.Numel()*t.DType().Size())
+}
+
+// Write writes all of the file.
+func (i *Image) Write(w io.WriterAt) error {
+	_, err := file.Write(w, i.parts, false)
+	return err
+}
+
+// Release frees the copy of a tensor that was not contiguous.
+func (i *Image) Release() { i.copy.Release() }
+
+// Load reads the tensor of a file, or maps it.
+func Load(op string, source *file.Source, mmap bool) (*tensor.Tensor, error) {
+	h, err := open(op, source)
+	if err != nil {
+		return nil, err
+	}
+	if mmap && !h.swapped && h.size%h.dtype.ToReal().Size() == 0 {
+		return h.mapped(op, source)
+	}
+	return h.read(op, func(into []byte) error {
+		if _, err := file.Read(source, []file.Part{{Offset: h.size, Data: into}}, false); err != nil {
+			return status.IOf("%s: %v", op, err)
+		}
+		return nil
+	})
+}
+
+// open reads the header and checks that the file has just the elements that it tells of.
+func open(op string, source *file.Source) (*header, error) {
+	head, err := source.Bytes(op, 0, min(source.Size, 12))
+	if err != nil {
+		return nil, err
+	}
+	h, err := decode(op, head, func(n int64) ([]byte, error) { return source.Bytes(op, 0, n) })
+	if err != nil {
+		return nil, err
+	}
+	return h, h.check(op, source.Size)
+}
+
+// check compares the file's size with what the header claims.
+func (h *header) check(op string, have int64) error {
+	need, fits := uint64(h.dtype.Size()), true
+	for _, n := range h.shape {
+		var high uint64
+		if n == 0 {
+			need, fits = 0, true
+			break
+		}
+		high, need = bits.Mul64(need, uint64(n))
+		fits = fits && high == 0 && need < 1<<62
+	}
+	if !fits || h.size+int64(need) != have {
+		return status.Runtimef("%s: the header tells of an array of shape %v and dtype %v after %d bytes, which does not make the %d bytes that the file has: it is damaged or cut short",
+			op, h.shape, h.dtype, h.size, have)
+	}
+	return nil
+}
+
+// strides are the array's, in elements.
+func (h *header) strides() []int64 {
+	if !h.fortran {
+		return shape.ContiguousStrides(h.shape)
+	}
+	reversed := slices.Clone(h.shape)
+	slices.Reverse(reversed)
+	strides := shape.ContiguousStrides(reversed)
+	slices.Reverse(strides)
+	return strides
+}
+
+func (h *header) mapped(op string, source *file.Source) (*tensor.Tensor, error) {
+	m, err := source.Map(op)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Release()
+	s, err := m.Slice(op, h.size, source.Size)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Release()
+	return tensor.New(op, s, h.dtype, h.shape, h.strides(), 0)
+}
+
+// read makes the tensor and lets fill put the elements into it.
+func (h *header) read(op string, fill func([]byte) error) (*tensor.Tensor, error) {
+	count, err := shape.Numel(op, h.shape)
+	if err != nil {
+		return nil, err
+	}
+	s, err := storage.New(op, count*h.dtype.Size(), device.Host, false)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Release()
+	if err := fill(s.Bytes()); err != nil {
+		return nil, err
+	}
+	if h.swapped {
+		swap(s.Bytes(), int(h.dtype.ToReal().Size()))
+	}
+	return tensor.New(op, s, h.dtype, h.shape, h.strides(), 0)
+}
+
+// swap reverses the bytes of numbers of n bytes.
+func swap(data []byte, n int) {
+	for i := 0; i+n <= len(data); i += n {
+		slices.Reverse(data[i : i+n])
+	}
+}
+
+// Archive lays out an .npz file of named tensors. Release frees what it needed beside them.
+func Archive(op string, names []string, tensors []*tensor.Tensor) (plan *archive.Plan, release func(), err error) {
+	if len(names) != len(tensors) {
+		return nil, nil, status.Valuef("%s: %d names were given for %d tensors", op, len(names), len(tensors))
+	}
+	var images []*Image
+	release = func() {
+		for _, i := range images {
+			i.Release()
+		}
+	}
+	var records []archive.Record
+	for k, t := range tensors {
+		if slices.Contains(names[:k], names[k]) {
+			release()
+			return nil, nil, status.Valuef("%s: the name %q was given twice", op, names[k])
+		}
+		i, err := New(op, t)
+		if err != nil {
+			release()
+			return nil, nil, err
+		}
+		images = append(images, i)
+		records = append(records, archive.Record{Name: names[k] + ".npy", Data: i.parts[0].Data, More: i.parts[1].Data})
+	}
+	return archive.New(records), release, nil
+}
+
+// LoadArchive reads all tensors of an .npz file.
+func LoadArchive(op string, source *file.Source) (names []string, tensors []*tensor.Tensor, err error) {
+	a, err := archive.Open(op, source)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range a.Entries {
+		t, err := loadEntry(op, a, e)
+		if err != nil {
+			for _, t := range tensors {
+				t.Release()
+			}
+			return nil, nil, err
+		}
+		names, tensors = append(names, strings.TrimSuffix(e.Name, ".npy")), append(tensors, t)
+	}
+	return names, tensors, nil
+}
+
+func loadEntry(op string, a *archive.Archive, e *archive.Entry) (*tensor.Tensor, error) {
+	op += ": " + e.Name
+	// The elements go where they stay, headers and all: the storage begins with the header's bytes.
+	s, err := storage.New(op, e.Size, device.Host, false)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Release()
+	if err := a.ReadInto([]*archive.Entry{e}, [][]byte{s.Bytes()}); err != nil {
+		return nil, err
+	}
+	h, err := open(op, file.Memory(s.Bytes()))
+	if err != nil {
+		return nil, err
+	}
+	return h.read(op, func(into []byte) error {
+		copy(into, s.Bytes()[h.size:])
+		return nil
+	})
+}

@@ -1,0 +1,430 @@
+package pickle
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"math/big"
+	"slices"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+// decoder is the machine that a pickle drives.
+type decoder struct {
+	op     string
+	data   []byte
+	at     int
+	stack  []any
+	memo   map[uint32]any
+	shared map[any]bool
+	allow  func(Global) bool
+}
+
+// Decode reads a pickle. allow tells which names may occur. shared holds the identities of the values that occur more than
+// once.
+func Decode(op string, data []byte, allow func(Global) bool) (value any, shared map[any]bool, err error) {
+	d := &decoder{op: op, data: data, memo: map[uint32]any{}, shared: map[any]bool{}, allow: allow}
+	for {
+		start := d.at
+		code, err := d.bytes(1)
+		if err != nil {
+			return nil, nil, err
+		}
+		if code[0] == opStop {
+			break
+		}
+		if err := d.step(code[0], start); err != nil {
+			return nil, nil, err
+		}
+	}
+	value, err = d.pop()
+	return value, d.shared, err
+}
+
+// longText is the length from which a string counts as an object that can be shared.
+const longText = 32
+
+// Identity is what tells one object from others: nil for values that have none.
+func Identity(value any) any {
+	switch v := value.(type) {
+	case *List, *Tuple, *Set, *Dict, *Call, *Persistent:
+		return v
+	case string:
+		if len(v) >= longText {
+			return unsafe.StringData(v)
+		}
+	case []byte:
+		if len(v) >= longText {
+			return unsafe.SliceData(v)
+		}
+	}
+	return nil
+}
+
+func (d *decoder) fail(format string, args ...any) error {
+	return status.Runtimef("%s: the pickle is damaged at byte %d: "+format, append([]any{d.op, d.at}, args...)...)
+}
+
+func (d *decoder) bytes(n uint64) ([]byte, error) {
+	if n > uint64(len(d.data)-d.at) {
+		return nil, d.fail("%d more bytes are expected, and %d are left", n, len(d.data)-d.at)
+	}
+	b := d.data[d.at : d.at+int(n)]
+	d.at += int(n)
+	return b, nil
+}
+
+// number reads an unsigned little-endian integer of n bytes.
+func (d *decoder) number(n uint64) (uint64, error) {
+	b, err := d.bytes(n)
+	if err != nil {
+		return 0, err
+	}
+	var whole [8]byte
+	copy(whole[:], b)
+	return binary.LittleEndian.Uint64(whole[:]), nil
+}
+
+// counted reads a run of bytes after its length, which is a number of n bytes.
+func (d *decoder) counted(n uint64) ([]byte, error) {
+	length, err := d.number(n)
+	if err != nil {
+		return nil, err
+	}
+	return d.bytes(length)
+}
+
+func (d *decoder) text(n uint64) error {
+	b, err := d.counted(n)
+	if err != nil {
+		return err
+	}
+	if !utf8.Valid(b) {
+		return d.fail("a string is not UTF-8")
+	}
+	d.push(string(b))
+	return nil
+}
+
+func (d *decoder) line() (string, error) {
+	end := bytes.IndexByte(d.data[d.at:], '\n')
+	if end < 0 {
+		return "", d.fail("a name has no end")
+	}
+	b, err := d.bytes(uint64(end) + 1)
+	return string(b[:end]), err
+}
+
+func (d *decoder) push(v any) { d.stack = append(d.stack, v) }
+
+func (d *decoder) pop() (any, error) {
+	v, err := d.top()
+	if err == nil {
+		d.stack = d.stack[:len(d.stack)-1]
+	}
+	return v, err
+}
+
+func (d *decoder) top() (any, error) {
+	if len(d.stack) == 0 {
+		return nil, d.fail("a value is missing")
+	}
+	v := d.stack[len(d.stack)-1]
+	if _, is := v.(mark); is {
+		return nil, d.fail("a value is missing")
+	}
+	return v, nil
+}
+
+// toMark takes the values above the last mark.
+func (d *decoder) toMark() ([]any, error) {
+	for i := len(d.stack) - 1; i >= 0; i-- {
+		if _, is := d.stack[i].(mark); is {
+			items := slices.Clone(d.stack[i+1:])
+			d.stack = d.stack[:i]
+			return items, nil
+		}
+	}
+	return nil, d.fail("a mark is missing")
+}
+
+func (d *decoder) take(n int) ([]any, error) {
+	items := make([]any, n)
+	for i := n - 1; i >= 0; i-- {
+		var err error
+		if items[i], err = d.pop(); err != nil {
+			return nil, err
+		}
+	}
+	return items, nil
+}
+
+func (d *decoder) pushInt(n uint64, err error) error {
+	d.push(int64(n))
+	return err
+}
+
+// step runs one opcode, which stood at byte start.
+func (d *decoder) step(code byte, start int) error {
+	switch code {
+	case opProto:
+		version, err := d.number(1)
+		if err == nil && (version < 2 || version > 5) {
+			return status.Runtimef("%s: pickle protocol %d is not supported; 2 to 5 are", d.op, version)
+		}
+		return err
+	case opFrame:
+		_, err := d.bytes(8)
+		return err
+	case opMark:
+		d.push(mark{})
+	case opNone:
+		d.push(nil)
+	case opNewTrue, opNewFalse:
+		d.push(code == opNewTrue)
+	case opEmptyTuple:
+		d.push(&Tuple{})
+	case opEmptyList:
+		d.push(&List{})
+	case opEmptyDict:
+		d.push(&Dict{})
+	case opEmptySet:
+		d.push(&Set{})
+	case opBinInt1:
+		return d.pushInt(d.number(1))
+	case opBinInt2:
+		return d.pushInt(d.number(2))
+	case opBinInt:
+		n, err := d.number(4)
+		d.push(int64(int32(n)))
+		return err
+	case opLong1:
+		return d.long(1)
+	case opLong4:
+		return d.long(4)
+	case opBinFloat:
+		b, err := d.bytes(8)
+		if err != nil {
+			return err
+		}
+		d.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
+	case opShortUnicode, opShortBinString:
+		return d.text(1)
+	case opBinUnicode:
+		return d.text(4)
+	case opBinUnicode8:
+		return d.text(8)
+	case opShortBinBytes:
+		return d.raw(1)
+	case opBinBytes:
+		return d.raw(4)
+	case opBinBytes8:
+		return d.raw(8)
+	case opTuple1, opTuple2, opTuple3:
+		items, err := d.take(int(code) - opTuple1 + 1)
+		d.push(&Tuple{items})
+		return err
+	case opTuple:
+		items, err := d.toMark()
+		d.push(&Tuple{items})
+		return err
+	case opAppend, opSetItem:
+		items, err := d.take(map[byte]int{opAppend: 1, opSetItem: 2}[code])
+		if err != nil {
+			return err
+		}
+		return d.fill(code, items)
+	case opAppends, opSetItems, opAddItems:
+		items, err := d.toMark()
+		if err != nil {
+			return err
+		}
+		return d.fill(code, items)
+	case opGlobal:
+		module, err := d.line()
+		if err != nil {
+			return err
+		}
+		name, err := d.line()
+		if err != nil {
+			return err
+		}
+		return d.global(module, name)
+	case opStackGlobal:
+		return d.stackGlobal()
+	case opReduce, opNewObj:
+		return d.call()
+	case opBuild:
+		return d.build()
+	case opBinPersID:
+		id, err := d.pop()
+		d.push(&Persistent{id})
+		return err
+	case opBinPut:
+		return d.put(d.number(1))
+	case opLongBinPut:
+		return d.put(d.number(4))
+	case opMemoize:
+		return d.put(uint64(len(d.memo)), nil)
+	case opBinGet:
+		return d.get(d.number(1))
+	case opLongBinGet:
+		return d.get(d.number(4))
+	default:
+		return status.Runtimef("%s: the pickle uses opcode %#02x at byte %d, which tensor files do not need; it is refused", d.op, code, start)
+	}
+	return nil
+}
+
+func (d *decoder) raw(n uint64) error {
+	b, err := d.counted(n)
+	d.push(b)
+	return err
+}
+
+// long reads an integer of any size in two's complement.
+func (d *decoder) long(n uint64) error {
+	b, err := d.counted(n)
+	if err != nil {
+		return err
+	}
+	if len(b) > maxLong {
+		return d.fail("an integer of %d bytes is longer than the %d that are accepted", len(b), maxLong)
+	}
+	reversed := slices.Clone(b)
+	slices.Reverse(reversed)
+	v := new(big.Int).SetBytes(reversed)
+	if len(b) > 0 && b[len(b)-1] >= 0x80 {
+		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+	}
+	if v.IsInt64() {
+		d.push(v.Int64())
+	} else {
+		d.push(v)
+	}
+	return nil
+}
+
+// maxLong bounds the bytes of an integer: turning it into text takes time that grows with their square.
+const maxLong = 1 << 12
+
+// fill puts items into the container on top of the stack.
+func (d *decoder) fill(code byte, items []any) error {
+	into, err := d.top()
+	if err != nil {
+		return err
+	}
+	switch to := into.(type) {
+	case *List:
+		if code == opAppend || code == opAppends {
+			to.Items = append(to.Items, items...)
+			return nil
+		}
+	case *Set:
+		if code == opAddItems {
+			to.Items = append(to.Items, items...)
+			return nil
+		}
+	case *Dict:
+		if code == opSetItem || code == opSetItems {
+			to.Entries, err = d.entries(to.Entries, items)
+			return err
+		}
+	case *Call:
+		if code == opSetItem || code == opSetItems {
+			to.Entries, err = d.entries(to.Entries, items)
+			return err
+		}
+	}
+	return d.fail("items are put into a value that takes none (%T)", into)
+}
+
+func (d *decoder) entries(to []Entry, items []any) ([]Entry, error) {
+	if len(items)%2 != 0 {
+		return to, d.fail("a key has no value")
+	}
+	for i := 0; i < len(items); i += 2 {
+		to = append(to, Entry{items[i], items[i+1]})
+	}
+	return to, nil
+}
+
+func (d *decoder) global(module, name string) error {
+	g := Global{module, name}
+	if !d.allow(g) {
+		return status.Runtimef("%s: the file refers to %v, which is refused: only the names that tensors, storages and plain containers need may occur", d.op, g)
+	}
+	d.push(g)
+	return nil
+}
+
+func (d *decoder) stackGlobal() error {
+	items, err := d.take(2)
+	if err != nil {
+		return err
+	}
+	module, ok1 := items[0].(string)
+	name, ok2 := items[1].(string)
+	if !ok1 || !ok2 {
+		return d.fail("a name is no string")
+	}
+	return d.global(module, name)
+}
+
+func (d *decoder) call() error {
+	items, err := d.take(2)
+	if err != nil {
+		return err
+	}
+	function, ok1 := items[0].(Global)
+	args, ok2 := items[1].(*Tuple)
+	if !ok1 || !ok2 {
+		return d.fail("a call is not of a name with a tuple of arguments")
+	}
+	d.push(&Call{Func: function, Args: args})
+	return nil
+}
+
+func (d *decoder) build() error {
+	state, err := d.pop()
+	if err != nil {
+		return err
+	}
+	into, err := d.top()
+	if err != nil {
+		return err
+	}
+	made, ok := into.(*Call)
+	if !ok || made.State != nil {
+		return d.fail("state is given to a value that takes none (%T)", into)
+	}
+	made.State = state
+	return nil
+}
+
+func (d *decoder) put(i uint64, err error) error {
+	if err != nil {
+		return err
+	}
+	v, err := d.top()
+	d.memo[uint32(i)] = v
+	return err
+}
+
+func (d *decoder) get(i uint64, err error) error {
+	if err != nil {
+		return err
+	}
+	v, ok := d.memo[uint32(i)]
+	if !ok {
+		return d.fail("nothing was kept under number %d", i)
+	}
+	if id := Identity(v); id != nil {
+		d.shared[id] = true
+	}
+	d.push(v)
+	return nil
+}

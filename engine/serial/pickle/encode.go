@@ -1,0 +1,185 @@
+package pickle
+
+import (
+	"encoding/binary"
+	"math"
+	"math/big"
+	"slices"
+)
+
+// encoder writes protocol 2, which every PyTorch reads. What was written before is referred to.
+type encoder struct {
+	out  []byte
+	memo map[any]uint32
+}
+
+// Encode writes a tree of values that does not contain itself.
+func Encode(value any) []byte {
+	e := &encoder{memo: map[any]uint32{}}
+	e.out = append(e.out, opProto, 2)
+	e.value(value)
+	return append(e.out, opStop)
+}
+
+func (e *encoder) u32(n int) { e.out = binary.LittleEndian.AppendUint32(e.out, uint32(n)) }
+
+// known refers to a value that was written before.
+func (e *encoder) known(key any) bool {
+	i, ok := e.memo[key]
+	if !ok {
+		return false
+	}
+	if i < 256 {
+		e.out = append(e.out, opBinGet, byte(i))
+	} else {
+		e.out = append(e.out, opLongBinGet)
+		e.u32(int(i))
+	}
+	return true
+}
+
+// keep gives the value that was just written a number.
+func (e *encoder) keep(key any) {
+	i := uint32(len(e.memo))
+	e.memo[key] = i
+	if i < 256 {
+		e.out = append(e.out, opBinPut, byte(i))
+	} else {
+		e.out = append(e.out, opLongBinPut)
+		e.u32(int(i))
+	}
+}
+
+func (e *encoder) value(value any) {
+	switch v := value.(type) {
+	case nil:
+		e.out = append(e.out, opNone)
+	case bool:
+		if v {
+			e.out = append(e.out, opNewTrue)
+		} else {
+			e.out = append(e.out, opNewFalse)
+		}
+	case int64:
+		e.integer(v)
+	case *big.Int:
+		e.long(v)
+	case float64:
+		e.out = binary.BigEndian.AppendUint64(append(e.out, opBinFloat), math.Float64bits(v))
+	default:
+		e.object(value)
+	}
+}
+
+// object writes a value that is written once.
+func (e *encoder) object(value any) {
+	if e.known(value) {
+		return
+	}
+	switch v := value.(type) {
+	case string:
+		e.out = append(e.out, opBinUnicode)
+		e.u32(len(v))
+		e.out = append(e.out, v...)
+	case Global:
+		e.out = append(e.out, opGlobal)
+		e.out = append(e.out, v.Module+"\n"+v.Name+"\n"...)
+	case *Tuple:
+		if len(v.Items) == 0 {
+			e.out = append(e.out, opEmptyTuple)
+			return
+		}
+		e.tuple(v)
+	case *List:
+		e.out = append(e.out, opEmptyList)
+		e.keep(value)
+		if len(v.Items) > 0 {
+			e.marked(opAppends, v.Items...)
+		}
+		return
+	case *Dict:
+		e.out = append(e.out, opEmptyDict)
+		e.keep(value)
+		e.entries(v.Entries)
+		return
+	case *Persistent:
+		e.value(v.ID)
+		e.out = append(e.out, opBinPersID)
+	case *Call:
+		e.value(v.Func)
+		e.value(v.Args)
+		e.out = append(e.out, opReduce)
+		e.keep(value)
+		e.entries(v.Entries)
+		if v.State != nil {
+			e.value(v.State)
+			e.out = append(e.out, opBuild)
+		}
+		return
+	}
+	e.keep(value)
+}
+
+func (e *encoder) marked(code byte, items ...any) {
+	e.out = append(e.out, opMark)
+	for _, item := range items {
+		e.value(item)
+	}
+	e.out = append(e.out, code)
+}
+
+func (e *encoder) tuple(t *Tuple) {
+	n := len(t.Items)
+	if n > 3 {
+		e.marked(opTuple, t.Items...)
+		return
+	}
+	for _, item := range t.Items {
+		e.value(item)
+	}
+	e.out = append(e.out, opTuple1+byte(n-1))
+}
+
+func (e *encoder) entries(entries []Entry) {
+	if len(entries) == 0 {
+		return
+	}
+	e.out = append(e.out, opMark)
+	for _, entry := range entries {
+		e.value(entry.Key)
+		e.value(entry.Value)
+	}
+	e.out = append(e.out, opSetItems)
+}
+
+func (e *encoder) integer(v int64) {
+	switch {
+	case v >= 0 && v < 1<<8:
+		e.out = append(e.out, opBinInt1, byte(v))
+	case v >= 0 && v < 1<<16:
+		e.out = binary.LittleEndian.AppendUint16(append(e.out, opBinInt2), uint16(v))
+	case v >= math.MinInt32 && v <= math.MaxInt32:
+		e.out = append(e.out, opBinInt)
+		e.u32(int(v))
+	default:
+		e.long(big.NewInt(v))
+	}
+}
+
+// long writes two's complement, little-endian, in as few bytes as hold the sign.
+func (e *encoder) long(v *big.Int) {
+	n := v.BitLen()/8 + 1
+	whole := new(big.Int).Set(v)
+	if v.Sign() < 0 {
+		whole.Add(whole, new(big.Int).Lsh(big.NewInt(1), uint(8*n)))
+	}
+	b := whole.FillBytes(make([]byte, n))
+	slices.Reverse(b)
+	if n < 256 {
+		e.out = append(e.out, opLong1, byte(n))
+	} else {
+		e.out = append(e.out, opLong4)
+		e.u32(n)
+	}
+	e.out = append(e.out, b...)
+}

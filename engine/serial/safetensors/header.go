@@ -1,0 +1,185 @@
+package safetensors
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+const metadataKey = "__metadata__"
+
+func contiguous(sizes []int64) []int64 { return shape.ContiguousStrides(sizes) }
+
+// member is a key of a JSON object and its value.
+type member struct {
+	key   string
+	value json.RawMessage
+}
+
+// members reads a JSON object, whose keys must differ.
+func members(text string) ([]member, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	if token, err := d.Token(); err != nil || token != json.Delim('{') {
+		return nil, fmt.Errorf("it does not start with {")
+	}
+	var all []member
+	seen := map[string]bool{}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		key := token.(string) // as the decoder sees to
+		if seen[key] {
+			return nil, fmt.Errorf("the key %q occurs twice", key)
+		}
+		seen[key] = true
+		m := member{key: key}
+		if err := d.Decode(&m.value); err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("it goes on after its end")
+	}
+	return all, nil
+}
+
+func checkMetadata(op string, pairs []member) error {
+	for _, m := range pairs {
+		if len(m.value) == 0 || m.value[0] != '"' {
+			return status.Valuef("%s: the metadata has %s under %q; only text can be stored", op, m.value, m.key)
+		}
+	}
+	return nil
+}
+
+func (f *File) invalid(format string, args ...any) error {
+	return status.Runtimef("%s: the safetensors header is invalid: "+format, append([]any{f.op}, args...)...)
+}
+
+// parse reads the header and checks it against the size of the file.
+func (f *File) parse() error {
+	if !utf8.ValidString(f.Header) {
+		return f.invalid("it is not UTF-8")
+	}
+	if !strings.HasPrefix(f.Header, "{") {
+		return f.invalid("it does not start with {")
+	}
+	all, err := members(f.Header)
+	if err != nil {
+		return f.invalid("%v", err)
+	}
+	data := int64(8 + len(f.Header))
+	for _, m := range all {
+		if m.key == metadataKey {
+			pairs, err := members(string(m.value))
+			if err == nil {
+				err = checkMetadata(f.op, pairs)
+			}
+			if err != nil {
+				return f.invalid("%s: %v", metadataKey, err)
+			}
+			f.Meta = string(m.value)
+			continue
+		}
+		e, err := f.entry(m)
+		if err != nil {
+			return err
+		}
+		e.begin, e.end = e.begin+data, e.end+data
+		f.entries = append(f.entries, e)
+	}
+	return f.checkOffsets(data)
+}
+
+// entry reads {"dtype": ..., "shape": ..., "data_offsets": ...}.
+func (f *File) entry(m member) (*entry, error) {
+	fields, err := members(string(m.value))
+	if err != nil {
+		return nil, f.invalid("tensor %q: %v", m.key, err)
+	}
+	e := &entry{name: m.key}
+	var name string
+	var offsets []int64
+	for k, into := range []any{&name, &e.shape, &offsets} {
+		key := []string{"dtype", "shape", "data_offsets"}[k]
+		i := slices.IndexFunc(fields, func(field member) bool { return field.key == key })
+		if i < 0 {
+			return nil, f.invalid("tensor %q has no %s", m.key, key)
+		}
+		if err := json.Unmarshal(fields[i].value, into); err != nil || strings.Contains(string(fields[i].value), "null") {
+			return nil, f.invalid("tensor %q has %s as %s", m.key, fields[i].value, key)
+		}
+	}
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	if i < 0 {
+		return nil, f.invalid("tensor %q has the unknown dtype %q", m.key, name)
+	}
+	e.kind = kinds[i]
+	if len(offsets) != 2 || offsets[0] < 0 || offsets[1] < offsets[0] || offsets[1] > f.source.Size {
+		return nil, f.invalid("tensor %q has data_offsets %v", m.key, offsets)
+	}
+	e.begin, e.end = offsets[0], offsets[1]
+	need, err := e.bytes()
+	if err != nil || need != e.end-e.begin {
+		return nil, f.invalid("tensor %q of shape %v and dtype %s does not have the %d bytes that data_offsets %v give it", m.key, e.shape, name, e.end-e.begin, offsets)
+	}
+	return e, nil
+}
+
+// bytes are what shape and dtype need.
+func (e *entry) bytes() (int64, error) {
+	total := uint64(e.kind.bits)
+	zero := false
+	for _, n := range e.shape {
+		if n < 0 {
+			return 0, fmt.Errorf("size %d is negative", n)
+		}
+		zero = zero || n == 0
+		high, low := bits.Mul64(total, uint64(max(n, 1)))
+		if high != 0 || low > 1<<62 {
+			return 0, fmt.Errorf("shape %v is too large", e.shape)
+		}
+		total = low
+	}
+	if zero {
+		return 0, nil
+	}
+	if total%8 != 0 {
+		return 0, fmt.Errorf("%d bits are no whole bytes", total)
+	}
+	return int64(total / 8), nil
+}
+
+// checkOffsets sees to it that the tensors fill the file, in some order, without gaps or overlaps.
+func (f *File) checkOffsets(data int64) error {
+	slices.SortStableFunc(f.entries, func(a, b *entry) int {
+		if a.begin != b.begin {
+			return int(min(max(a.begin-b.begin, -1), 1))
+		}
+		return int(min(max(a.end-b.end, -1), 1))
+	})
+	at := data
+	for _, e := range f.entries {
+		if e.begin != at {
+			return f.invalid("tensor %q begins at byte %d of the data, and the one before it ends at byte %d", e.name, e.begin-data, at-data)
+		}
+		at = e.end
+	}
+	if at != f.source.Size {
+		return status.Runtimef("%s: the header describes %d bytes of data, and the file has %d: it is damaged or cut short", f.op, at-data, f.source.Size-data)
+	}
+	return nil
+}

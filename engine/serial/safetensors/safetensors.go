@@ -1,0 +1,306 @@
+// Package safetensors reads and writes safetensors files: the length of a header, the header in JSON, the tensors' bytes one
+// after the other. All rules of the format are checked on reading: names differ, every tensor's bytes are as many as its shape
+// and dtype need, and together they fill the file without gaps or overlaps (format: safetensors' README.md).
+package safetensors
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/serial/file"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// maxHeader is the most bytes that a header may have.
+const maxHeader = 100_000_000
+
+// kind is a dtype of the format.
+type kind struct {
+	name  string
+	bits  int64
+	dtype dtype.DType // None where libtensor has none
+}
+
+// kinds are in the order of their weight: writers put the heaviest first, so that every tensor is aligned.
+var kinds = []kind{
+	{"BOOL", 8, dtype.Bool}, {"F4", 4, dtype.None}, {"F6_E2M3", 6, dtype.None}, {"F6_E3M2", 6, dtype.None}, {"U8", 8, dtype.Uint8}, {"I8", 8, dtype.Int8},
+	{"F8_E5M2", 8, dtype.None}, {"F8_E4M3", 8, dtype.None}, {"F8_E8M0", 8, dtype.None}, {"F8_E4M3FNUZ", 8, dtype.None}, {"F8_E5M2FNUZ", 8, dtype.None},
+	{"I16", 16, dtype.Int16}, {"U16", 16, dtype.None}, {"F16", 16, dtype.Float16}, {"BF16", 16, dtype.BFloat16},
+	{"I32", 32, dtype.Int32}, {"U32", 32, dtype.None}, {"F32", 32, dtype.Float32}, {"C64", 64, dtype.Complex64}, {"F64", 64, dtype.Float64},
+	{"I64", 64, dtype.Int64}, {"U64", 64, dtype.None},
+}
+
+func weight(d dtype.DType) int {
+	return slices.IndexFunc(kinds, func(k kind) bool { return k.dtype == d && d != dtype.None })
+}
+
+// Image is a file ready to be written.
+type Image struct {
+	header []byte
+	parts  []file.Part
+	Size   int64
+	copies []*tensor.Tensor
+}
+
+// New lays out a file of named tensors. Metadata is a JSON object of strings, or "".
+func New(op string, names []string, tensors []*tensor.Tensor, metadata string) (*Image, error) {
+	if len(names) != len(tensors) {
+		return nil, status.Valuef("%s: %d names were given for %d tensors", op, len(names), len(tensors))
+	}
+	order := make([]int, len(names))
+	for i, t := range tensors {
+		order[i] = i
+		switch {
+		case weight(t.DType()) < 0:
+			return nil, status.Typef("%s: tensor %q has dtype %v, which safetensors files cannot hold; convert it first", op, names[i], t.DType())
+		case t.Device().Type != device.CPU || t.Layout() != tensor.Strided:
+			return nil, status.Runtimef("%s: tensor %q is on device %v; only strided tensors on the CPU can be saved", op, names[i], t.Device())
+		case names[i] == metadataKey:
+			return nil, status.Valuef("%s: %q cannot be a tensor's name: it stands for the file's metadata", op, names[i])
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		if d := weight(tensors[b].DType()) - weight(tensors[a].DType()); d != 0 {
+			return d
+		}
+		return strings.Compare(names[a], names[b])
+	})
+	image := &Image{}
+	var header strings.Builder
+	header.WriteString("{")
+	if err := writeMetadata(&header, op, metadata); err != nil {
+		return nil, err
+	}
+	at := int64(0)
+	seen := map[string]bool{}
+	for _, i := range order {
+		t := tensors[i]
+		if seen[names[i]] {
+			return nil, status.Valuef("%s: the name %q was given twice", op, names[i])
+		}
+		seen[names[i]] = true
+		if header.Len() > 1 {
+			header.WriteString(",")
+		}
+		nbytes := t.Numel() * t.DType().Size()
+		header.WriteString(quote(names[i]) + ":" + entryText(t, at, at+nbytes))
+		image.parts = append(image.parts, file.Part{Offset: at, Data: nil})
+		at += nbytes
+	}
+	header.WriteString("}")
+	text := header.String()
+	text += strings.Repeat(" ", -len(text)&7)
+	if len(text) > maxHeader {
+		return nil, status.Valuef("%s: the header would have %d bytes, more than the %d that the format allows", op, len(text), maxHeader)
+	}
+	image.header = append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...)
+	image.Size = int64(len(image.header)) + at
+	for k, i := range order {
+		image.parts[k].Offset += int64(len(image.header))
+		data, err := image.bytes(op, tensors[i])
+		if err != nil {
+			image.Release()
+			return nil, err
+		}
+		image.parts[k].Data = data
+	}
+	return image, nil
+}
+
+// bytes are a tensor's elements in row-major order: its own memory, or a copy's.
+func (i *Image) bytes(op string, t *tensor.Tensor) ([]byte, error) {
+	if t.Numel() == 0 {
+		return nil, nil
+	}
+	if !t.IsContiguous() {
+		c, err := tensor.Empty(op, t.Sizes(), t.DType(), t.Device())
+		if err != nil {
+			return nil, err
+		}
+		i.copies = append(i.copies, c)
+		iter.Copy(c, t)
+		t = c
+	}
+	return unsafe.Slice((*byte)(t.Data()), t.Numel()*t.DType().Size()), nil
+}
+
+// Release frees the copies of tensors that were not contiguous.
+func (i *Image) Release() {
+	for _, t := range i.copies {
+		t.Release()
+	}
+}
+
+// Write writes all of the file.
+func (i *Image) Write(w io.WriterAt) error {
+	if _, err := w.WriteAt(i.header, 0); err != nil {
+		return err
+	}
+	_, err := file.Write(w, i.parts, false)
+	return err
+}
+
+func quote(s string) string {
+	text, _ := json.Marshal(s) // a string cannot fail
+	return string(text)
+}
+
+func entryText(t *tensor.Tensor, begin, end int64) string {
+	text, _ := json.Marshal(struct {
+		DType   string   `json:"dtype"`
+		Shape   []int64  `json:"shape"`
+		Offsets [2]int64 `json:"data_offsets"`
+	}{kinds[weight(t.DType())].name, append([]int64{}, t.Sizes()...), [2]int64{begin, end}})
+	return string(text)
+}
+
+func writeMetadata(header *strings.Builder, op, metadata string) error {
+	if metadata == "" {
+		return nil
+	}
+	pairs, err := members(metadata)
+	if err != nil {
+		return status.Valuef("%s: the metadata is no JSON object: %v", op, err)
+	}
+	if err := checkMetadata(op, pairs); err != nil {
+		return err
+	}
+	header.WriteString(quote(metadataKey) + ":" + metadata)
+	return nil
+}
+
+// File is an open file whose header has been checked.
+type File struct {
+	op      string
+	source  *file.Source
+	Header  string // JSON
+	Meta    string // the JSON object under __metadata__, "" without
+	entries []*entry
+}
+
+// entry is a tensor of a file.
+type entry struct {
+	name       string
+	kind       kind
+	shape      []int64
+	begin, end int64 // in the file
+}
+
+// Open reads and checks the header.
+func Open(op string, source *file.Source) (*File, error) {
+	if source.Size < 8 {
+		return nil, status.Runtimef("%s: the file has %d bytes, too few for a safetensors file", op, source.Size)
+	}
+	head, err := source.Bytes(op, 0, 8)
+	if err != nil {
+		return nil, err
+	}
+	length := binary.LittleEndian.Uint64(head)
+	if length > maxHeader || int64(length) > source.Size-8 {
+		return nil, status.Runtimef("%s: the header's length is given as %d bytes, and the file has %d (at most %d are allowed); it is no safetensors file, or damaged", op, length, source.Size, maxHeader)
+	}
+	text, err := source.Bytes(op, 8, int64(length))
+	if err != nil {
+		return nil, err
+	}
+	f := &File{op: op, source: source, Header: string(text)}
+	return f, f.parse()
+}
+
+// Select gives the tensors of names, or all that libtensor has a dtype for when names is nil. They are read, or mapped.
+func (f *File) Select(names []string, mmap bool) ([]string, []*tensor.Tensor, error) {
+	chosen, err := f.choose(names)
+	if err != nil {
+		return nil, nil, err
+	}
+	var mapping *storage.Storage
+	if mmap {
+		if mapping, err = f.source.Map(f.op); err != nil {
+			return nil, nil, err
+		}
+		defer mapping.Release()
+	}
+	var tensors []*tensor.Tensor
+	var found []string
+	var parts []file.Part
+	release := func() {
+		for _, t := range tensors {
+			t.Release()
+		}
+	}
+	for _, e := range chosen {
+		t, mapped, err := f.tensor(e, mapping)
+		if err != nil {
+			release()
+			return nil, nil, err
+		}
+		if !mapped {
+			parts = append(parts, file.Part{Offset: e.begin, Data: t.Storage().Bytes()})
+		}
+		tensors, found = append(tensors, t), append(found, e.name)
+	}
+	if _, err := file.Read(f.source, parts, false); err != nil {
+		release()
+		return nil, nil, status.IOf("%s: %v", f.op, err)
+	}
+	return found, tensors, nil
+}
+
+func (f *File) choose(names []string) ([]*entry, error) {
+	if names == nil {
+		return slices.DeleteFunc(slices.Clone(f.entries), func(e *entry) bool { return e.kind.dtype == dtype.None }), nil
+	}
+	byName := map[string]*entry{}
+	for _, e := range f.entries {
+		byName[e.name] = e
+	}
+	chosen := make([]*entry, len(names))
+	for i, name := range names {
+		if chosen[i] = byName[name]; chosen[i] == nil {
+			return nil, status.Runtimef("%s: the file has no tensor %q", f.op, name)
+		}
+		if chosen[i].kind.dtype == dtype.None {
+			return nil, f.unknown(chosen[i])
+		}
+	}
+	return chosen, nil
+}
+
+// CheckDTypes refuses files with tensors that libtensor has no dtype for.
+func (f *File) CheckDTypes() error {
+	for _, e := range f.entries {
+		if e.kind.dtype == dtype.None {
+			return f.unknown(e)
+		}
+	}
+	return nil
+}
+
+func (f *File) unknown(e *entry) error {
+	return status.NotImplementedf("%s: tensor %q has dtype %s, which libtensor does not have", f.op, e.name, e.kind.name)
+}
+
+// tensor makes the tensor of an entry: over the mapping where its elements are aligned there, otherwise yet to be read.
+func (f *File) tensor(e *entry, mapping *storage.Storage) (t *tensor.Tensor, mapped bool, err error) {
+	d := e.kind.dtype
+	if mapping == nil || e.begin%d.ToReal().Size() != 0 {
+		t, err = tensor.Empty(f.op, e.shape, d, device.Host)
+		return t, false, err
+	}
+	s, err := mapping.Slice(f.op, e.begin, e.end)
+	if err != nil {
+		return nil, false, err
+	}
+	defer s.Release()
+	t, err = tensor.New(f.op, s, d, e.shape, contiguous(e.shape), 0)
+	return t, true, err
+}

@@ -1,0 +1,227 @@
+package serial
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/serial/archive"
+	"github.com/libtensor/libtensor/engine/serial/pickle"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// saver turns tensors and a structure into an archive.
+type saver struct {
+	op      string
+	tensors []*tensor.Tensor
+	made    map[int]any // the value of each tensor, so that one that occurs twice is one object
+	defined map[int64]any
+	kept    map[*storage.Storage]*kept
+	order   []*kept
+}
+
+// kept is what a file has of a storage.
+type kept struct {
+	storage *storage.Storage
+	key     string
+	from    int64       // bytes before this one are not saved
+	to      int64       // nor those from this one on
+	dtype   dtype.DType // of all its tensors, None when they differ
+	whole   bool        // it is saved itself
+}
+
+// Image is a file ready to be written.
+type Image struct{ plan *archive.Plan }
+
+// Size of the file in bytes.
+func (i *Image) Size() int64 { return i.plan.Size }
+
+// Write writes all of it.
+func (i *Image) Write(w io.WriterAt) error { return i.plan.Write(w) }
+
+// Save makes the file of a structure of tensors. Storages are saved whole, unless compact is set: then as far as the tensors
+// reach. Tensors that share a storage share it after loading.
+func Save(op, structure string, tensors []*tensor.Tensor, compact bool) (*Image, error) {
+	root, err := parse(op, structure)
+	if err != nil {
+		return nil, err
+	}
+	s := &saver{op: op, tensors: tensors, made: map[int]any{}, defined: map[int64]any{}}
+	if err := s.survey(root, compact); err != nil {
+		return nil, err
+	}
+	value, err := s.value(root, 0)
+	if err != nil {
+		return nil, err
+	}
+	return s.image(value), nil
+}
+
+// SaveDict makes the file of a dict of tensors.
+func SaveDict(op string, names []string, tensors []*tensor.Tensor, compact bool) (*Image, error) {
+	if len(names) != len(tensors) {
+		return nil, status.Valuef("%s: %d names were given for %d tensors", op, len(names), len(tensors))
+	}
+	s := &saver{op: op, tensors: tensors, made: map[int]any{}}
+	if err := s.survey(nil, compact); err != nil {
+		return nil, err
+	}
+	dict := &pickle.Dict{}
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return nil, status.Valuef("%s: the name %q was given twice", op, name)
+		}
+		v, err := s.tensor(int64(i))
+		if err != nil {
+			return nil, err
+		}
+		dict.Entries = append(dict.Entries, pickle.Entry{Key: name, Value: v})
+	}
+	return s.image(dict), nil
+}
+
+// survey finds out what is to be saved of each storage.
+func (s *saver) survey(root any, compact bool) error {
+	s.kept = map[*storage.Storage]*kept{}
+	for i, t := range s.tensors {
+		switch {
+		case t.IsMeta():
+			continue
+		case t.Layout() != tensor.Strided:
+			return status.NotImplementedf("%s: tensor %d has layout %s; only strided tensors can be saved", s.op, i, layouts[t.Layout()])
+		case t.Device().Type != device.CPU:
+			return status.NotImplementedf("%s: tensor %d is on device %v; copy it to the CPU to save it", s.op, i, t.Device())
+		}
+		k := s.kept[t.Storage()]
+		if k == nil {
+			k = &kept{storage: t.Storage(), key: strconv.Itoa(len(s.order)), from: math.MaxInt64, dtype: t.DType()}
+			s.kept[t.Storage()] = k
+			s.order = append(s.order, k)
+		}
+		if _, typed := storageClasses[t.DType()]; !typed || t.DType() != k.dtype {
+			k.dtype = dtype.None
+		}
+		if t.Numel() > 0 {
+			_, last, err := shape.Span(s.op, t.Sizes(), t.Strides(), t.Offset())
+			if err != nil {
+				return err
+			}
+			k.from = min(k.from, t.Offset()*t.DType().Size()&^(dtype.Complex128.Size()-1))
+			k.to = max(k.to, (last+1)*t.DType().Size())
+		}
+	}
+	s.markStorages(root)
+	for _, k := range s.order {
+		if !compact || k.whole {
+			k.from, k.to = 0, k.storage.Nbytes()
+		}
+		k.from = min(k.from, k.to)
+	}
+	return nil
+}
+
+// markStorages finds the storages that are saved themselves.
+func (s *saver) markStorages(node any) {
+	switch n := node.(type) {
+	case []any:
+		for _, item := range n {
+			s.markStorages(item)
+		}
+	case map[string]any:
+		for key, item := range n {
+			s.markStorages(item)
+			number, _ := item.(json.Number)
+			i, err := number.Int64()
+			if err != nil || i < 0 || i >= int64(len(s.tensors)) || key != "storage" && key != "typed_storage" {
+				continue
+			}
+			if k := s.kept[s.tensors[i].Storage()]; k != nil {
+				k.whole = true
+				if key == "storage" {
+					k.dtype = dtype.None
+				}
+			}
+		}
+	}
+}
+
+// persistent refers to a storage's record.
+func (k *kept) persistent() *pickle.Persistent {
+	size := int64(1)
+	if k.dtype != dtype.None {
+		size = k.dtype.Size()
+	}
+	return &pickle.Persistent{ID: tuple("storage", storageClass(k.dtype), k.key, "cpu", (k.to-k.from)/size)}
+}
+
+func tuple(items ...any) *pickle.Tuple { return &pickle.Tuple{Items: items} }
+
+func call(function pickle.Global, args ...any) *pickle.Call {
+	return &pickle.Call{Func: function, Args: tuple(args...)}
+}
+
+func ints(values []int64) *pickle.Tuple {
+	t := tuple()
+	for _, v := range values {
+		t.Items = append(t.Items, v)
+	}
+	return t
+}
+
+// at finds the tensor that a node names.
+func (s *saver) at(i int64) (*tensor.Tensor, error) {
+	if i < 0 || i >= int64(len(s.tensors)) {
+		return nil, status.Valuef("%s: the structure names tensor %d, but %d were given", s.op, i, len(s.tensors))
+	}
+	return s.tensors[i], nil
+}
+
+// tensor is the value of tensor i.
+func (s *saver) tensor(i int64) (any, error) {
+	t, err := s.at(i)
+	if err != nil {
+		return nil, err
+	}
+	if v, ok := s.made[int(i)]; ok {
+		return v, nil
+	}
+	d, size, stride := t.DType(), ints(t.Sizes()), ints(t.Strides())
+	var v any
+	switch k := s.kept[t.Storage()]; {
+	case t.IsMeta():
+		v = call(rebuildMeta, dtypeName(d), size, stride, false)
+	case k.dtype == dtype.None:
+		v = call(rebuildTensorV3, k.persistent(), k.offset(t), size, stride, false, call(orderedDict), dtypeName(d))
+	default:
+		v = call(rebuildTensorV2, k.persistent(), k.offset(t), size, stride, false, call(orderedDict))
+	}
+	s.made[int(i)] = v
+	return v, nil
+}
+
+// offset of a tensor in what is saved of its storage.
+func (k *kept) offset(t *tensor.Tensor) int64 {
+	return max(t.Offset()-k.from/t.DType().Size(), 0) // an empty tensor may lie anywhere
+}
+
+// image lays out the archive.
+func (s *saver) image(value any) *Image {
+	records := []archive.Record{
+		{Name: "archive/data.pkl", Data: pickle.Encode(value)},
+		{Name: "archive/.format_version", Data: []byte("1")},
+		{Name: "archive/.storage_alignment", Data: []byte("64")},
+		{Name: "archive/byteorder", Data: []byte("little")},
+	}
+	for _, k := range s.order {
+		records = append(records, archive.Record{Name: "archive/data/" + k.key, Data: k.storage.Bytes()[k.from:k.to]})
+	}
+	records = append(records, archive.Record{Name: "archive/version", Data: []byte("3\n")})
+	return &Image{archive.New(records)}
+}
