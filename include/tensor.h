@@ -85,7 +85,10 @@ typedef enum tensor_device_type {
   TENSOR_DEVICE_NONE = -1,
   TENSOR_CPU = 0,
   TENSOR_CUDA = 1,
-  TENSOR_META = 2  // sizes, strides and dtype without data
+  TENSOR_META = 2,  // sizes, strides and dtype without data
+  TENSOR_MPS = 3,   // these have a name here and no backend
+  TENSOR_XPU = 4,
+  TENSOR_XLA = 5
 } tensor_device_type;
 
 // A device; index -1 means the current device of the type.
