@@ -13,7 +13,7 @@ def tensors():
 
 
 def test_twelve_dtypes():
-    names = "float32 float64 complex64 complex128 float16 bfloat16 uint8 int8 int16 int32 int64 bool".split()
+    names = ["float32", "float64", "complex64", "complex128", "float16", "bfloat16", "uint8", "int8", "int16", "int32", "int64", "bool"]
     assert len({getattr(torch, name) for name in names}) == 12
     assert torch.float is torch.float32 and torch.half is torch.float16 and torch.cfloat is torch.complex64 and torch.long is torch.int64
     assert torch.float32.is_floating_point and not torch.int32.is_floating_point
