@@ -53,8 +53,8 @@ void lt_extend(lt_region *m, int64_t length) {
 }
 
 void lt_map(lt_region *m, int64_t length, int shared) {
-  void *p = mmap(NULL, (size_t)length, PROT_READ | PROT_WRITE, shared ? MAP_SHARED : MAP_PRIVATE,
-                 m->fd, 0);
+  void *p = mmap(NULL, (size_t)length, PROT_READ | PROT_WRITE,
+                 shared ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE, m->fd, 0);
   m->error = p == MAP_FAILED ? errno : 0;
   m->data = m->error ? NULL : p;
 }

@@ -5,6 +5,7 @@ package storage
 import "C"
 
 import (
+	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -64,6 +65,12 @@ func FromFile(op, filename string, share bool, nbytes int64) (*Storage, error) {
 		filename = ""
 	}
 	return mapped(op, &m, filename, nbytes, share)
+}
+
+// FromOpenFile maps the first nbytes of f. Changes stay in this storage, and f may be closed.
+func FromOpenFile(op string, f *os.File, nbytes int64) (*Storage, error) {
+	m := C.lt_region{fd: C.int(f.Fd())}
+	return mapped(op, &m, "", nbytes, false)
 }
 
 // FromDescriptor maps nbytes of the shared memory that fd describes. The descriptor stays the caller's.

@@ -31,19 +31,15 @@ type backing interface {
 }
 
 // External is the owner of bytes that libtensor did not allocate. Deleter is a C function void (*)(void *) that is called
-// with Context exactly once, when the last reference goes, from whichever thread that happens on. Free is its like in Go.
+// with Context exactly once, when the last reference goes, from whichever thread that happens on.
 type External struct {
 	Deleter, Context unsafe.Pointer
-	Free             func()
 }
 
 func (e *External) release(*Storage, unsafe.Pointer) {
 	memory.blocks.Add(-1)
 	if e.Deleter != nil {
 		C.lt_call_deleter(e.Deleter, e.Context)
-	}
-	if e.Free != nil {
-		e.Free()
 	}
 }
 
