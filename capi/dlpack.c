@@ -4,7 +4,7 @@
 
 #include "handle.h"
 
-enum { CPU_DEVICE = 1, MAJOR = 1, MINOR = 1 };
+enum { CPU_DEVICE = 1, MAJOR = 1, MINOR = 1, MAX_DIMS = 64 };
 enum {
   INT_CODE = 0,
   UINT_CODE = 1,
@@ -13,7 +13,7 @@ enum {
   COMPLEX_CODE = 5,
   BOOL_CODE = 6
 };
-static const uint64_t READ_ONLY = 1;
+static const uint64_t READ_ONLY = 1, COPIED = 2;
 
 typedef struct {
   void *data;
@@ -66,7 +66,8 @@ static void release_versioned(versioned *managed) {
   free(managed);
 }
 
-TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_version, void **out) {
+TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_version, bool copy,
+                                          void **out) {
   if (!out) return refuse(TENSOR_ERROR_VALUE, "to_dlpack: argument 'out' is NULL");
   tensor_dtype dtype = tensor_get_dtype(self);
   if (dtype < 0) return TENSOR_ERROR_HANDLE;
@@ -74,37 +75,31 @@ TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_versio
     return refuse(TENSOR_ERROR_RUNTIME, "to_dlpack: the tensor is not on the cpu");
   if ((int)dtype >= CODES)
     return refuse(TENSOR_ERROR_TYPE, "to_dlpack: DLPack has no type for this dtype");
-  bool read_only;
-  tensor_status status = tensor_is_read_only(self, &read_only);
-  if (status) return status;
-  if (read_only && !with_version)
-    return refuse(TENSOR_ERROR_RUNTIME,
-                  "to_dlpack: the tensor is read-only, which only versioned DLPack can say; "
-                  "clone() it first");
-  tensor_t *held;
-  void *data;
-  tensor_storage_t *storage = NULL;
-  if ((status = tensor_detach(self, &held))) return status;
+  void *managed = malloc(with_version ? sizeof(versioned) : sizeof(legacy));
+  if (!managed) return refuse(TENSOR_ERROR_MEMORY, "to_dlpack: out of memory");
   // The consumer keeps the address, so that the storage must not move.
-  if ((status = tensor_untyped_storage(held, &storage)) ||
-      (status = tensor_storage_fix_(storage)) || (status = tensor_data_ptr(held, &data))) {
-    tensor_storage_free(storage);
+  tensor_t *cloned = NULL, *held = NULL;
+  void *data;
+  bool read_only;
+  tensor_status status = copy ? tensor_clone(self, TENSOR_PRESERVE, &cloned) : TENSOR_OK;
+  if (!status) status = tensor_lend(copy ? cloned : self, &held, &data, &read_only);
+  tensor_free(cloned);
+  if (!status && read_only && !with_version)
+    status = refuse(TENSOR_ERROR_RUNTIME,
+                    "to_dlpack: the tensor is read-only, which only versioned DLPack can say; "
+                    "clone() it first");
+  if (status) {
     tensor_free(held);
+    free(managed);
     return status;
   }
-  tensor_storage_free(storage);
   view v = {.data = data, .ndim = (int32_t)tensor_dim(held)};
   v.device.type = CPU_DEVICE;
   v.dtype.code = codes[dtype].code, v.dtype.bits = codes[dtype].bits, v.dtype.lanes = 1;
   v.shape = (int64_t *)tensor_sizes(held), v.strides = (int64_t *)tensor_strides(held);
-  void *managed = malloc(with_version ? sizeof(versioned) : sizeof(legacy));
-  if (!managed) {
-    tensor_free(held);
-    return refuse(TENSOR_ERROR_MEMORY, "to_dlpack: out of memory");
-  }
+  uint64_t flags = (read_only ? READ_ONLY : 0) | (copy ? COPIED : 0);
   if (with_version)
-    *(versioned *)managed =
-        (versioned){MAJOR, MINOR, held, release_versioned, read_only ? READ_ONLY : 0, v};
+    *(versioned *)managed = (versioned){MAJOR, MINOR, held, release_versioned, flags, v};
   else
     *(legacy *)managed = (legacy){v, held, release_legacy};
   *out = managed;
@@ -119,6 +114,21 @@ static void delete_legacy(void *managed) {
 static void delete_versioned(void *managed) {
   versioned *m = managed;
   if (m->deleter) m->deleter(m);
+}
+
+TENSOR_API void tensor_dlpack_free(void *managed, bool with_version) {
+  if (managed) (with_version ? delete_versioned : delete_legacy)(managed);
+}
+
+// The strides of a view, row-major unless it has its own; false when they overflow.
+static bool strides_of(const view *v, int64_t *strides) {
+  int64_t next = 1;
+  for (int i = v->ndim - 1; i >= 0; i--) {
+    strides[i] = v->strides ? v->strides[i] : next;
+    if (v->shape[i] > 1 && !v->strides && __builtin_mul_overflow(next, v->shape[i], &next))
+      return false;
+  }
+  return true;
 }
 
 static tensor_status import(const view *v, bool read_only, void (*deleter)(void *), void *managed,
@@ -139,36 +149,41 @@ static tensor_status import(const view *v, bool read_only, void (*deleter)(void 
              "from_dlpack: device type %d is not supported; only cpu (1) is", v->device.type);
     return refuse(TENSOR_ERROR_RUNTIME, message);
   }
-  if (v->ndim < 0 || v->ndim > 64 || (v->ndim && !v->shape))
+  if (v->ndim < 0 || v->ndim > MAX_DIMS || (v->ndim && !v->shape))
     return refuse(TENSOR_ERROR_VALUE,
                   "from_dlpack: the number of dimensions must be 0 to 64, with a shape");
   // The bytes that the shape and strides claim are all that DLPack tells of the memory.
-  int64_t last = 0;
-  bool empty = false;
-  for (int i = 0; i < v->ndim; i++) {
-    int64_t size = v->shape[i], reach;
+  int64_t strides[MAX_DIMS], backward[MAX_DIMS], first = 0, last = 0, flips = 0;
+  bool empty = false, fits = strides_of(v, strides);
+  for (int i = 0; i < v->ndim && fits; i++) {
+    int64_t size = v->shape[i], reach, *end = strides[i] < 0 ? &first : &last;
     if (size == 0) empty = true;
-    if (!v->strides || size < 2) continue;
-    if (v->strides[i] < 0)
-      return refuse(TENSOR_ERROR_VALUE,
-                    "from_dlpack: negative strides are not supported; copy the array first");
-    if (__builtin_mul_overflow(size - 1, v->strides[i], &reach) ||
-        __builtin_add_overflow(last, reach, &last))
-      return refuse(TENSOR_ERROR_VALUE,
-                    "from_dlpack: the strides reach further than a 64-bit integer counts");
+    if (size > 1)
+      fits = !__builtin_mul_overflow(size - 1, strides[i], &reach) &&
+             !__builtin_add_overflow(*end, reach, end);
+    if (strides[i] >= 0) continue;
+    if (size > 1) backward[flips++] = i;
+    fits = fits && !__builtin_sub_overflow(0, strides[i], &strides[i]);
   }
-  if (!v->strides) {
-    int64_t count = 1;
-    for (int i = 0; i < v->ndim; i++)
-      if (__builtin_mul_overflow(count, v->shape[i], &count))
-        return refuse(TENSOR_ERROR_VALUE,
-                      "from_dlpack: the shape has more elements than a 64-bit integer counts");
-    last = count - 1;
-  }
-  int64_t nbytes = empty ? 0 : (last + 1) * tensor_dtype_size((tensor_dtype)dtype);
-  char *data = v->data ? (char *)v->data + v->byte_offset : NULL;
-  return tensor_from_blob(nbytes ? data : NULL, nbytes, (tensor_dtype)dtype, v->shape, v->ndim,
-                          v->strides, v->strides ? v->ndim : 0, deleter, managed, read_only, out);
+  int64_t span, nbytes = 0, before, item = tensor_dtype_size((tensor_dtype)dtype);
+  if (!fits || __builtin_sub_overflow(last, first, &span) ||
+      __builtin_mul_overflow(first, item, &before) ||
+      (!empty && (span == INT64_MAX || __builtin_mul_overflow(span + 1, item, &nbytes))))
+    return refuse(TENSOR_ERROR_VALUE,
+                  "from_dlpack: the tensor has more bytes than a 64-bit integer counts");
+  char *data = NULL;
+  if (v->data && nbytes) data = (char *)v->data + v->byte_offset + before;
+  if (!flips)
+    return tensor_from_blob(data, nbytes, (tensor_dtype)dtype, v->shape, v->ndim, strides, v->ndim,
+                            deleter, managed, read_only, out);
+  tensor_t *shared;
+  tensor_status status = tensor_from_blob(data, nbytes, (tensor_dtype)dtype, v->shape, v->ndim,
+                                          strides, v->ndim, NULL, NULL, read_only, &shared);
+  if (status) return status;
+  status = tensor_flip(shared, backward, flips, out);
+  tensor_free(shared);
+  if (!status) deleter(managed);
+  return status;
 }
 
 TENSOR_API tensor_status tensor_from_dlpack(void *managed, bool with_version, tensor_t **out) {

@@ -224,6 +224,12 @@ func (f frame) setMixed(err error, results ...any) error {
 	}
 	for i, r := range results {
 		switch v := r.(type) {
+		case *tensor.Tensor:
+			err = f.setTensorAt(i, err, v)
+		case unsafe.Pointer:
+			*(*unsafe.Pointer)(f.result(i)) = v
+		case bool:
+			*(*bool)(f.result(i)) = v
 		case string:
 			err = f.setText(i, err, v)
 		case []string:
@@ -244,11 +250,25 @@ func (f frame) setMixed(err error, results ...any) error {
 	return err
 }
 
+func (f frame) setTensorAt(i int, err error, t *tensor.Tensor) error {
+	if err != nil {
+		t.Release()
+		return err
+	}
+	s, err := newTensor(t)
+	if err == nil {
+		*(*unsafe.Pointer)(f.result(i)) = C.lt_address(s)
+	}
+	return err
+}
+
 // freeMixed frees what has been handed over.
 func (f frame) freeMixed(results []any) {
 	for i, r := range results {
 		l := at[list]((*C.lt_value)(f.result(i)))
 		switch r.(type) {
+		case *tensor.Tensor:
+			C.tensor_free((*C.tensor_t)(l.data))
 		case string:
 			C.tensor_string_free((*C.char)(l.data))
 		case []string:

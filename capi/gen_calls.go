@@ -1259,21 +1259,64 @@ var calls = [...]func(frame) error{
 		r0, err := ops.FromBlob(f.pointer(0), f.int(1), f.dtype(2), f.ints(3), f.ints(4), f.pointer(5), f.pointer(6), f.bool(7))
 		return f.setTensors(err, r0)
 	}, // from_blob
-	func(f frame) error { r0, err := ops.DataPtr(f.tensor(0)); return f.setPointer(err, r0) },              // data_ptr
-	func(f frame) error { r0, err := ops.IsReadOnly(f.tensor(0)); return f.setBool(err, r0) },              // is_read_only
-	func(f frame) error { r0, err := ops.UntypedStorage(f.tensor(0)); return f.setStorage(err, r0) },       // untyped_storage
+	func(f frame) error { r0, err := ops.DataPtr(f.tensor(0)); return f.setPointer(err, r0) },            // data_ptr
+	func(f frame) error { r0, err := ops.IsReadOnly(f.tensor(0)); return f.setBool(err, r0) },            // is_read_only
+	func(f frame) error { r0, err := ops.UntypedStorage(f.tensor(0)); return f.setStorage(err, r0) },     // untyped_storage
+	func(f frame) error { r0, r1, r2, err := ops.Lend(f.tensor(0)); return f.setMixed(err, r0, r1, r2) }, // lend
+	func(f frame) error {
+		r0, err := ops.FromFile(f.str(0), f.boolOptional(1), f.intOptional(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // from_file
+	func(f frame) error { err := ops.ShareMemory(f.tensor(0)); f.refresh(0); return err },                  // share_memory_
+	func(f frame) error { r0, err := ops.IsShared(f.tensor(0)); return f.setBool(err, r0) },                // is_shared
+	func(f frame) error { r0, err := ops.PinMemory(f.tensor(0)); return f.setTensors(err, r0) },            // pin_memory
+	func(f frame) error { r0, err := ops.IsPinned(f.tensor(0)); return f.setBool(err, r0) },                // is_pinned
 	func(f frame) error { r0, err := ops.StorageNew(f.int(0), f.device(1)); return f.setStorage(err, r0) }, // storage_new
-	func(f frame) error { r0, err := ops.StorageNbytes(f.storage(0)); return f.setInt(err, r0) },           // storage_nbytes
-	func(f frame) error { r0, err := ops.StorageDataPtr(f.storage(0)); return f.setPointer(err, r0) },      // storage_data_ptr
-	func(f frame) error { return ops.StorageResize(f.storage(0), f.int(1)) },                               // storage_resize_
-	func(f frame) error { return ops.StorageFix(f.storage(0)) },                                            // storage_fix_
-	func(f frame) error { r0, err := ops.StorageDevice(f.storage(0)); return f.setDevice(err, r0) },        // storage_get_device
-	func(f frame) error { r0, err := ops.StorageUseCount(f.storage(0)); return f.setInt(err, r0) },         // storage_use_count
+	func(f frame) error {
+		r0, err := ops.StorageFromFile(f.str(0), f.bool(1), f.int(2))
+		return f.setStorage(err, r0)
+	}, // storage_from_file
+	func(f frame) error { r0, err := ops.StorageFilename(f.storage(0)); return f.setStr(err, r0) },    // storage_filename
+	func(f frame) error { r0, err := ops.StorageNbytes(f.storage(0)); return f.setInt(err, r0) },      // storage_nbytes
+	func(f frame) error { r0, err := ops.StorageDataPtr(f.storage(0)); return f.setPointer(err, r0) }, // storage_data_ptr
+	func(f frame) error {
+		r0, err := ops.StorageView(f.storage(0), f.dtype(1))
+		return f.setTensors(err, r0)
+	}, // storage_view
+	func(f frame) error {
+		r0, err := ops.StorageSlice(f.storage(0), f.int(1), f.int(2))
+		return f.setStorage(err, r0)
+	}, // storage_slice
+	func(f frame) error { r0, err := ops.StorageClone(f.storage(0)); return f.setStorage(err, r0) },  // storage_clone
+	func(f frame) error { return ops.StorageFill(f.storage(0), f.int(1)) },                           // storage_fill_
+	func(f frame) error { return ops.StorageCopy(f.storage(0), f.storage(1)) },                       // storage_copy_
+	func(f frame) error { return ops.StorageByteswap(f.storage(0), f.dtype(1)) },                     // storage_byteswap_
+	func(f frame) error { return ops.StorageResize(f.storage(0), f.int(1)) },                         // storage_resize_
+	func(f frame) error { r0, err := ops.StorageResizable(f.storage(0)); return f.setBool(err, r0) }, // storage_resizable
+	func(f frame) error { return ops.StorageShareMemory(f.storage(0)) },                              // storage_share_memory_
+	func(f frame) error { r0, err := ops.StorageIsShared(f.storage(0)); return f.setBool(err, r0) },  // storage_is_shared
+	func(f frame) error { r0, err := ops.StorageDescriptor(f.storage(0)); return f.setInt(err, r0) }, // storage_descriptor
+	func(f frame) error {
+		r0, err := ops.StorageFromDescriptor(f.int(0), f.int(1))
+		return f.setStorage(err, r0)
+	}, // storage_from_descriptor
+	func(f frame) error { r0, err := ops.StoragePinMemory(f.storage(0)); return f.setStorage(err, r0) }, // storage_pin_memory
+	func(f frame) error { r0, err := ops.StorageIsPinned(f.storage(0)); return f.setBool(err, r0) },     // storage_is_pinned
+	func(f frame) error { r0, err := ops.StorageDevice(f.storage(0)); return f.setDevice(err, r0) },     // storage_get_device
+	func(f frame) error { r0, err := ops.StorageUseCount(f.storage(0)); return f.setInt(err, r0) },      // storage_use_count
 	func(f frame) error {
 		r0, err := ops.StorageToString(f.storage(0), f.dtype(1))
 		return f.setStr(err, r0)
 	}, // storage_to_string
-	func(f frame) error { r0, r1, r2, r3, err := ops.MemoryStats(); return f.setInt(err, r0, r1, r2, r3) },   // memory_stats
+	func(f frame) error {
+		r0, r1, r2, r3, r4, r5, err := ops.MemoryStats()
+		return f.setInt(err, r0, r1, r2, r3, r4, r5)
+	}, // memory_stats
+	func(f frame) error {
+		r0, r1, r2, err := ops.MemoryStatsOf(f.dtype(0))
+		return f.setInt(err, r0, r1, r2)
+	}, // memory_stats_of
+	func(f frame) error { r0, err := ops.MemorySummary(); return f.setStr(err, r0) },                         // memory_summary
 	func(f frame) error { return ops.ResetPeakMemoryStats() },                                                // reset_peak_memory_stats
 	func(f frame) error { return ops.EmptyCache() },                                                          // empty_cache
 	func(f frame) error { return ops.SetMemoryLimit(f.int(0)) },                                              // set_memory_limit

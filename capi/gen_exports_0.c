@@ -74,6 +74,18 @@ TENSOR_API tensor_status tensor_add_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_add(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_add(self, other, tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_add_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_add_scalar(self, other, tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_sub(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "sub", "out");
   lt_value a[3];
@@ -145,6 +157,18 @@ TENSOR_API tensor_status tensor_sub_scalar_out(const tensor_t *self, tensor_scal
   LT_OUTPUT(frame.out[0], out, "sub", "out");
   tensor_status status = lt_invoke(&frame, "sub");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_sub(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_sub(self, other, tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_sub_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_sub_scalar(self, other, tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_subtract(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out) {
@@ -220,6 +244,18 @@ TENSOR_API tensor_status tensor_subtract_scalar_out(const tensor_t *self, tensor
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_subtract(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_subtract(self, other, tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_subtract_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_subtract_scalar(self, other, tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_rsub(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "rsub", "out");
   lt_value a[3];
@@ -247,6 +283,18 @@ TENSOR_API tensor_status tensor_rsub_scalar(const tensor_t *self, tensor_scalar 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_rsub(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_rsub(self, other, tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_rsub_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_rsub_scalar(self, other, tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_mul(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -316,6 +364,18 @@ TENSOR_API tensor_status tensor_mul_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_mul(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_mul(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_mul_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_mul_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_multiply(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "multiply", "out");
   lt_value a[2];
@@ -381,6 +441,18 @@ TENSOR_API tensor_status tensor_multiply_scalar_out(const tensor_t *self, tensor
   LT_OUTPUT(frame.out[0], out, "multiply", "out");
   tensor_status status = lt_invoke(&frame, "multiply");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_multiply(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_multiply(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_multiply_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_multiply_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_div(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t **out) {
@@ -456,6 +528,18 @@ TENSOR_API tensor_status tensor_div_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_div(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_div(self, other, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_div_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_div_scalar(self, other, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_divide(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t **out) {
   LT_RESULT(out, "divide", "out");
   lt_value a[3];
@@ -529,6 +613,18 @@ TENSOR_API tensor_status tensor_divide_scalar_out(const tensor_t *self, tensor_s
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_divide(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_divide(self, other, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_divide_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_divide_scalar(self, other, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_true_divide(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "true_divide", "out");
   lt_value a[2];
@@ -594,6 +690,18 @@ TENSOR_API tensor_status tensor_true_divide_scalar_out(const tensor_t *self, ten
   LT_OUTPUT(frame.out[0], out, "true_divide", "out");
   tensor_status status = lt_invoke(&frame, "true_divide");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_true_divide(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_true_divide(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_true_divide_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_true_divide_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_floor_divide(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -663,6 +771,18 @@ TENSOR_API tensor_status tensor_floor_divide_scalar_out(const tensor_t *self, te
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_floor_divide(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_floor_divide(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_floor_divide_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_floor_divide_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_remainder(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "remainder", "out");
   lt_value a[2];
@@ -728,6 +848,18 @@ TENSOR_API tensor_status tensor_remainder_scalar_out(const tensor_t *self, tenso
   LT_OUTPUT(frame.out[0], out, "remainder", "out");
   tensor_status status = lt_invoke(&frame, "remainder");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_remainder(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_remainder(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_remainder_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_remainder_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_fmod(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -797,6 +929,18 @@ TENSOR_API tensor_status tensor_fmod_scalar_out(const tensor_t *self, tensor_sca
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_fmod(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_fmod(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_fmod_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_fmod_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_pow(const tensor_t *self, const tensor_t *exponent, tensor_t **out) {
   LT_RESULT(out, "pow", "out");
   lt_value a[2];
@@ -862,6 +1006,18 @@ TENSOR_API tensor_status tensor_pow_scalar_out(const tensor_t *self, tensor_scal
   LT_OUTPUT(frame.out[0], out, "pow", "out");
   tensor_status status = lt_invoke(&frame, "pow");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_pow(const tensor_t *self, const tensor_t *exponent) {
+  tensor_t *made;
+  tensor_status status = tensor_pow(self, exponent, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_pow_scalar(const tensor_t *self, tensor_scalar exponent) {
+  tensor_t *made;
+  tensor_status status = tensor_pow_scalar(self, exponent, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_float_power(const tensor_t *self, const tensor_t *exponent, tensor_t **out) {
@@ -931,6 +1087,18 @@ TENSOR_API tensor_status tensor_float_power_scalar_out(const tensor_t *self, ten
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_float_power(const tensor_t *self, const tensor_t *exponent) {
+  tensor_t *made;
+  tensor_status status = tensor_float_power(self, exponent, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_float_power_scalar(const tensor_t *self, tensor_scalar exponent) {
+  tensor_t *made;
+  tensor_status status = tensor_float_power_scalar(self, exponent, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_neg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "neg", "out");
   lt_value a[1];
@@ -958,6 +1126,12 @@ TENSOR_API tensor_status tensor_neg_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "neg", "out");
   tensor_status status = lt_invoke(&frame, "neg");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_neg(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_neg(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_negative(const tensor_t *self, tensor_t **out) {
@@ -989,6 +1163,12 @@ TENSOR_API tensor_status tensor_negative_out(const tensor_t *self, tensor_t *out
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_negative(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_negative(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_positive(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "positive", "out");
   lt_value a[1];
@@ -999,6 +1179,12 @@ TENSOR_API tensor_status tensor_positive(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_positive(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_positive(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_square(const tensor_t *self, tensor_t **out) {
@@ -1030,6 +1216,12 @@ TENSOR_API tensor_status tensor_square_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_square(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_square(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_reciprocal(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "reciprocal", "out");
   lt_value a[1];
@@ -1057,6 +1249,12 @@ TENSOR_API tensor_status tensor_reciprocal_out(const tensor_t *self, tensor_t *o
   LT_OUTPUT(frame.out[0], out, "reciprocal", "out");
   tensor_status status = lt_invoke(&frame, "reciprocal");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_reciprocal(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_reciprocal(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_abs(const tensor_t *self, tensor_t **out) {
@@ -1088,6 +1286,12 @@ TENSOR_API tensor_status tensor_abs_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_abs(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_abs(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_absolute(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "absolute", "out");
   lt_value a[1];
@@ -1115,6 +1319,12 @@ TENSOR_API tensor_status tensor_absolute_out(const tensor_t *self, tensor_t *out
   LT_OUTPUT(frame.out[0], out, "absolute", "out");
   tensor_status status = lt_invoke(&frame, "absolute");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_absolute(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_absolute(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_sign(const tensor_t *self, tensor_t **out) {
@@ -1146,6 +1356,12 @@ TENSOR_API tensor_status tensor_sign_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_sign(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_sign(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_sgn(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sgn", "out");
   lt_value a[1];
@@ -1173,6 +1389,12 @@ TENSOR_API tensor_status tensor_sgn_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "sgn", "out");
   tensor_status status = lt_invoke(&frame, "sgn");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_sgn(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_sgn(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_copysign(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -1242,6 +1464,18 @@ TENSOR_API tensor_status tensor_copysign_scalar_out(const tensor_t *self, tensor
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_copysign(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_copysign(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_copysign_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_copysign_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_addcmul(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "addcmul", "out");
   lt_value a[4];
@@ -1280,6 +1514,12 @@ TENSOR_API tensor_status tensor_addcmul_out(const tensor_t *self, const tensor_t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_addcmul(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2) {
+  tensor_t *made;
+  tensor_status status = tensor_addcmul(self, tensor1, tensor2, tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_addcdiv(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "addcdiv", "out");
   lt_value a[4];
@@ -1316,6 +1556,12 @@ TENSOR_API tensor_status tensor_addcdiv_out(const tensor_t *self, const tensor_t
   LT_OUTPUT(frame.out[0], out, "addcdiv", "out");
   tensor_status status = lt_invoke(&frame, "addcdiv");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_addcdiv(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2) {
+  tensor_t *made;
+  tensor_status status = tensor_addcdiv(self, tensor1, tensor2, tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_lerp(const tensor_t *self, const tensor_t *end, const tensor_t *weight, tensor_t **out) {
@@ -1391,6 +1637,18 @@ TENSOR_API tensor_status tensor_lerp_scalar_out(const tensor_t *self, const tens
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_lerp(const tensor_t *self, const tensor_t *end, const tensor_t *weight) {
+  tensor_t *made;
+  tensor_status status = tensor_lerp(self, end, weight, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_lerp_scalar(const tensor_t *self, const tensor_t *end, tensor_scalar weight) {
+  tensor_t *made;
+  tensor_status status = tensor_lerp_scalar(self, end, weight, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_eq(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "eq", "out");
   lt_value a[2];
@@ -1456,6 +1714,18 @@ TENSOR_API tensor_status tensor_eq_scalar_out(const tensor_t *self, tensor_scala
   LT_OUTPUT(frame.out[0], out, "eq", "out");
   tensor_status status = lt_invoke(&frame, "eq");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_eq(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_eq(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_eq_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_eq_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_ne(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -1525,6 +1795,18 @@ TENSOR_API tensor_status tensor_ne_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_ne(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_ne(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_ne_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_ne_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_not_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "not_equal", "out");
   lt_value a[2];
@@ -1590,6 +1872,18 @@ TENSOR_API tensor_status tensor_not_equal_scalar_out(const tensor_t *self, tenso
   LT_OUTPUT(frame.out[0], out, "not_equal", "out");
   tensor_status status = lt_invoke(&frame, "not_equal");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_not_equal(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_not_equal(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_not_equal_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_not_equal_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_lt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -1659,6 +1953,18 @@ TENSOR_API tensor_status tensor_lt_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_lt(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_lt(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_lt_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_lt_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_less(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less", "out");
   lt_value a[2];
@@ -1724,6 +2030,18 @@ TENSOR_API tensor_status tensor_less_scalar_out(const tensor_t *self, tensor_sca
   LT_OUTPUT(frame.out[0], out, "less", "out");
   tensor_status status = lt_invoke(&frame, "less");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_less(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_less(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_less_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_less_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_le(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -1793,6 +2111,18 @@ TENSOR_API tensor_status tensor_le_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_le(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_le(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_le_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_le_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_less_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less_equal", "out");
   lt_value a[2];
@@ -1858,6 +2188,18 @@ TENSOR_API tensor_status tensor_less_equal_scalar_out(const tensor_t *self, tens
   LT_OUTPUT(frame.out[0], out, "less_equal", "out");
   tensor_status status = lt_invoke(&frame, "less_equal");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_less_equal(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_less_equal(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_less_equal_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_less_equal_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_gt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -1927,6 +2269,18 @@ TENSOR_API tensor_status tensor_gt_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_gt(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_gt(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_gt_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_gt_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_greater(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater", "out");
   lt_value a[2];
@@ -1992,6 +2346,18 @@ TENSOR_API tensor_status tensor_greater_scalar_out(const tensor_t *self, tensor_
   LT_OUTPUT(frame.out[0], out, "greater", "out");
   tensor_status status = lt_invoke(&frame, "greater");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_greater(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_greater(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_greater_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_greater_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_ge(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2061,6 +2427,18 @@ TENSOR_API tensor_status tensor_ge_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_ge(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_ge(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_ge_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_ge_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_greater_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater_equal", "out");
   lt_value a[2];
@@ -2128,6 +2506,18 @@ TENSOR_API tensor_status tensor_greater_equal_scalar_out(const tensor_t *self, t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_greater_equal(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_greater_equal(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_greater_equal_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_greater_equal_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "equal", "out");
   lt_value a[2];
@@ -2155,6 +2545,12 @@ TENSOR_API tensor_status tensor_isclose(const tensor_t *self, const tensor_t *ot
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_isclose(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_isclose(self, other, 1e-05, 1e-08, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_allclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, bool *out) {
@@ -2185,6 +2581,12 @@ TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_isnan(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_isnan(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isinf", "out");
   lt_value a[1];
@@ -2195,6 +2597,12 @@ TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_isinf(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_isinf(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out) {
@@ -2209,6 +2617,12 @@ TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_isfinite(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_isfinite(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isreal", "out");
   lt_value a[1];
@@ -2219,6 +2633,12 @@ TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_isreal(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_isreal(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_isposinf(const tensor_t *self, tensor_t **out) {
@@ -2242,6 +2662,12 @@ TENSOR_API tensor_status tensor_isposinf_out(const tensor_t *self, tensor_t *out
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_isposinf(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_isposinf(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_isneginf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isneginf", "out");
   lt_value a[1];
@@ -2263,6 +2689,12 @@ TENSOR_API tensor_status tensor_isneginf_out(const tensor_t *self, tensor_t *out
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_isneginf(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_isneginf(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_signbit(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "signbit", "out");
   lt_value a[1];
@@ -2282,6 +2714,12 @@ TENSOR_API tensor_status tensor_signbit_out(const tensor_t *self, tensor_t *out)
   LT_OUTPUT(frame.out[0], out, "signbit", "out");
   tensor_status status = lt_invoke(&frame, "signbit");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_signbit(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_signbit(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_complex_parts(const tensor_t *real, const tensor_t *imag, tensor_t **out) {
@@ -2307,6 +2745,12 @@ TENSOR_API tensor_status tensor_complex_parts_out(const tensor_t *real, const te
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_complex_parts(const tensor_t *real, const tensor_t *imag) {
+  tensor_t *made;
+  tensor_status status = tensor_complex_parts(real, imag, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_polar(const tensor_t *abs, const tensor_t *angle, tensor_t **out) {
   LT_RESULT(out, "polar", "out");
   lt_value a[2];
@@ -2330,6 +2774,12 @@ TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *a
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_polar(const tensor_t *abs, const tensor_t *angle) {
+  tensor_t *made;
+  tensor_status status = tensor_polar(abs, angle, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "real", "out");
   lt_value a[1];
@@ -2340,6 +2790,12 @@ TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_real(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_real(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out) {
@@ -2354,6 +2810,12 @@ TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_imag(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_imag(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "view_as_real", "out");
   lt_value a[1];
@@ -2364,6 +2826,12 @@ TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **ou
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_view_as_real(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_view_as_real(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t **out) {
@@ -2378,6 +2846,12 @@ TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t *
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_view_as_complex(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_view_as_complex(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "conj", "out");
   lt_value a[1];
@@ -2388,6 +2862,12 @@ TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_conj(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_conj(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **out) {
@@ -2419,6 +2899,12 @@ TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_conj_physical(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_conj_physical(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "resolve_conj", "out");
   lt_value a[1];
@@ -2431,6 +2917,12 @@ TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **ou
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_resolve_conj(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_resolve_conj(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "resolve_neg", "out");
   lt_value a[1];
@@ -2441,6 +2933,12 @@ TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_resolve_neg(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_resolve_neg(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_angle(const tensor_t *self, tensor_t **out) {
@@ -2464,6 +2962,12 @@ TENSOR_API tensor_status tensor_angle_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_angle(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_angle(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "clone", "out");
   lt_value a[2];
@@ -2477,6 +2981,12 @@ TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_clone(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_clone(self, TENSOR_FORMAT_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "contiguous", "out");
   lt_value a[2];
@@ -2488,6 +2998,12 @@ TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_f
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_contiguous(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_contiguous(self, TENSOR_CONTIGUOUS, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, bool non_blocking, bool copy, tensor_memory_format memory_format, tensor_t **out) {
@@ -2506,6 +3022,12 @@ TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dt
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_to_options(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_to_options(self, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), false, false, TENSOR_FORMAT_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool non_blocking) {
@@ -2562,6 +3084,18 @@ TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value
   frame.number = 2;
   tensor_status status = lt_invoke(&frame, "fill");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_fill(const tensor_t *self, const tensor_t *value) {
+  tensor_t *made;
+  tensor_status status = tensor_fill(self, value, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_fill_scalar(const tensor_t *self, tensor_scalar value) {
+  tensor_t *made;
+  tensor_status status = tensor_fill_scalar(self, value, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
@@ -2707,6 +3241,12 @@ TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len,
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_zeros(const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_zeros(size, size_len, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "ones", "out");
   lt_value a[4];
@@ -2732,6 +3272,12 @@ TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, 
   LT_OUTPUT(frame.out[0], out, "ones", "out");
   tensor_status status = lt_invoke(&frame, "ones");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_ones(const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_ones(size, size_len, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -2763,6 +3309,12 @@ TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_full(const int64_t *size, int64_t size_len, tensor_scalar fill_value) {
+  tensor_t *made;
+  tensor_status status = tensor_full(size, size_len, fill_value, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "empty", "out");
   lt_value a[5];
@@ -2792,6 +3344,12 @@ TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len,
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_empty(const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_empty(size, size_len, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "empty_strided", "out");
   lt_value a[5];
@@ -2806,6 +3364,12 @@ TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_empty_strided(const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
+  tensor_t *made;
+  tensor_status status = tensor_empty_strided(size, size_len, stride, stride_len, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size_len, const int64_t *physical_layout, int64_t physical_layout_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -2824,6 +3388,12 @@ TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_empty_permuted(const int64_t *size, int64_t size_len, const int64_t *physical_layout, int64_t physical_layout_len) {
+  tensor_t *made;
+  tensor_status status = tensor_empty_permuted(size, size_len, physical_layout, physical_layout_len, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "scalar_tensor", "out");
   lt_value a[4];
@@ -2837,6 +3407,12 @@ TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtyp
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_scalar_tensor(tensor_scalar s) {
+  tensor_t *made;
+  tensor_status status = tensor_scalar_tensor(s, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -2866,6 +3442,12 @@ TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_sca
   LT_OUTPUT(frame.out[0], out, "arange.start", "out");
   tensor_status status = lt_invoke(&frame, "arange.start");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_arange_start(tensor_scalar start, tensor_scalar end) {
+  tensor_t *made;
+  tensor_status status = tensor_arange_start(start, end, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -2899,6 +3481,12 @@ TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tenso
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_arange_start_step(tensor_scalar start, tensor_scalar end) {
+  tensor_t *made;
+  tensor_status status = tensor_arange_start_step(start, end, tensor_int(1), TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange", "out");
   lt_value a[4];
@@ -2924,6 +3512,12 @@ TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype
   LT_OUTPUT(frame.out[0], out, "arange", "out");
   tensor_status status = lt_invoke(&frame, "arange");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_arange(tensor_scalar end) {
+  tensor_t *made;
+  tensor_status status = tensor_arange(end, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -2957,6 +3551,12 @@ TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_range(tensor_scalar start, tensor_scalar end) {
+  tensor_t *made;
+  tensor_status status = tensor_range(start, end, tensor_int(1), TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace", "out");
   lt_value a[6];
@@ -2986,6 +3586,12 @@ TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar 
   LT_OUTPUT(frame.out[0], out, "linspace", "out");
   tensor_status status = lt_invoke(&frame, "linspace");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_linspace(tensor_scalar start, tensor_scalar end, int64_t steps) {
+  tensor_t *made;
+  tensor_status status = tensor_linspace(start, end, steps, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -3019,6 +3625,12 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_linspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps) {
+  tensor_t *made;
+  tensor_status status = tensor_linspace_tensor_tensor(start, end, steps, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.tensor_scalar", "out");
   lt_value a[6];
@@ -3050,6 +3662,12 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_linspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps) {
+  tensor_t *made;
+  tensor_status status = tensor_linspace_tensor_scalar(start, end, steps, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.scalar_tensor", "out");
   lt_value a[6];
@@ -3079,6 +3697,12 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, 
   LT_OUTPUT(frame.out[0], out, "linspace.scalar_tensor", "out");
   tensor_status status = lt_invoke(&frame, "linspace.scalar_tensor");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_linspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps) {
+  tensor_t *made;
+  tensor_status status = tensor_linspace_scalar_tensor(start, end, steps, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -3114,6 +3738,12 @@ TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_logspace(tensor_scalar start, tensor_scalar end, int64_t steps) {
+  tensor_t *made;
+  tensor_status status = tensor_logspace(start, end, steps, 10, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.tensor_tensor", "out");
   lt_value a[7];
@@ -3145,6 +3775,12 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start
   LT_OUTPUT(frame.out[0], out, "logspace.tensor_tensor", "out");
   tensor_status status = lt_invoke(&frame, "logspace.tensor_tensor");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_logspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps) {
+  tensor_t *made;
+  tensor_status status = tensor_logspace_tensor_tensor(start, end, steps, 10, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -3180,6 +3816,12 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_logspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps) {
+  tensor_t *made;
+  tensor_status status = tensor_logspace_tensor_scalar(start, end, steps, 10, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.scalar_tensor", "out");
   lt_value a[7];
@@ -3213,6 +3855,12 @@ TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_logspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps) {
+  tensor_t *made;
+  tensor_status status = tensor_logspace_scalar_tensor(start, end, steps, 10, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "eye", "out");
   lt_value a[4];
@@ -3238,6 +3886,12 @@ TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_la
   LT_OUTPUT(frame.out[0], out, "eye", "out");
   tensor_status status = lt_invoke(&frame, "eye");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_eye(int64_t n) {
+  tensor_t *made;
+  tensor_status status = tensor_eye(n, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -3269,6 +3923,12 @@ TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dty
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_eye_m(int64_t n, int64_t m) {
+  tensor_t *made;
+  tensor_status status = tensor_eye_m(n, m, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "tril_indices", "out");
   lt_value a[6];
@@ -3284,6 +3944,12 @@ TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t o
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_tril_indices(int64_t row, int64_t col) {
+  tensor_t *made;
+  tensor_status status = tensor_tril_indices(row, col, 0, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -3303,6 +3969,12 @@ TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t o
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_triu_indices(int64_t row, int64_t col) {
+  tensor_t *made;
+  tensor_status status = tensor_triu_indices(row, col, 0, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "empty_like", "out");
   lt_value a[5];
@@ -3317,6 +3989,12 @@ TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dt
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_empty_like(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_empty_like(self, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
@@ -3335,6 +4013,12 @@ TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dt
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_zeros_like(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_zeros_like(self, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "ones_like", "out");
   lt_value a[5];
@@ -3349,6 +4033,12 @@ TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dty
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_ones_like(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_ones_like(self, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
@@ -3368,6 +4058,12 @@ TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fi
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_full_like(const tensor_t *self, tensor_scalar fill_value) {
+  tensor_t *made;
+  tensor_status status = tensor_full_like(self, fill_value, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_empty", "out");
   lt_value a[5];
@@ -3382,6 +4078,12 @@ TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *s
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_new_empty(const tensor_t *self, const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_new_empty(self, size, size_len, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -3401,6 +4103,12 @@ TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const in
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_new_empty_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
+  tensor_t *made;
+  tensor_status status = tensor_new_empty_strided(self, size, size_len, stride, stride_len, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_full", "out");
   lt_value a[6];
@@ -3416,6 +4124,12 @@ TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *si
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_new_full(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_scalar fill_value) {
+  tensor_t *made;
+  tensor_status status = tensor_new_full(self, size, size_len, fill_value, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -3434,6 +4148,12 @@ TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *s
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_new_zeros(const tensor_t *self, const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_new_zeros(self, size, size_len, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_ones", "out");
   lt_value a[5];
@@ -3448,6 +4168,12 @@ TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *si
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_new_ones(const tensor_t *self, const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_new_ones(self, size, size_len, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_save(const char *path, const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
@@ -3473,6 +4199,12 @@ TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_save_bytes(const char *structure, const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_save_bytes(structure, tensors, tensors_len, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
@@ -3558,6 +4290,12 @@ TENSOR_API tensor_status tensor_safetensors_save(const char *const *names, int64
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_safetensors_save(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_safetensors_save(names, names_len, tensors, tensors_len, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_safetensors_load_file(const char *path, const char *const *only, int64_t only_len, bool mmap, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char **metadata) {
   LT_RESULT(names, "safetensors_load_file", "names");
   LT_RESULT(tensors, "safetensors_load_file", "tensors");
@@ -3627,5 +4365,11 @@ TENSOR_API tensor_status tensor_npy_save_bytes(const tensor_t *self, tensor_t **
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_npy_save_bytes(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_npy_save_bytes(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 

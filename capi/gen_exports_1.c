@@ -14,6 +14,12 @@ TENSOR_API tensor_status tensor_npy_load(const char *path, bool mmap, tensor_t *
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_npy_load(const char *path) {
+  tensor_t *made;
+  tensor_status status = tensor_npy_load(path, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_npy_load_bytes(const tensor_t *data, tensor_t **out) {
   LT_RESULT(out, "npy_load_bytes", "out");
   lt_value a[1];
@@ -24,6 +30,12 @@ TENSOR_API tensor_status tensor_npy_load_bytes(const tensor_t *data, tensor_t **
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_npy_load_bytes(const tensor_t *data) {
+  tensor_t *made;
+  tensor_status status = tensor_npy_load_bytes(data, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_npz_save(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len) {
@@ -47,6 +59,12 @@ TENSOR_API tensor_status tensor_npz_save_bytes(const char *const *names, int64_t
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_npz_save_bytes(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_npz_save_bytes(names, names_len, tensors, tensors_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_npz_load(const char *path, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len) {
@@ -106,6 +124,12 @@ TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_sqrt(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_sqrt(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "rsqrt", "out");
   lt_value a[1];
@@ -133,6 +157,12 @@ TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "rsqrt", "out");
   tensor_status status = lt_invoke(&frame, "rsqrt");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_rsqrt(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_rsqrt(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out) {
@@ -164,6 +194,12 @@ TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_exp(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_exp(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "exp2", "out");
   lt_value a[1];
@@ -191,6 +227,12 @@ TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "exp2", "out");
   tensor_status status = lt_invoke(&frame, "exp2");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_exp2(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_exp2(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out) {
@@ -222,6 +264,12 @@ TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_expm1(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_expm1(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log", "out");
   lt_value a[1];
@@ -249,6 +297,12 @@ TENSOR_API tensor_status tensor_log_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "log", "out");
   tensor_status status = lt_invoke(&frame, "log");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_log(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_log(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out) {
@@ -280,6 +334,12 @@ TENSOR_API tensor_status tensor_log2_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_log2(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_log2(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log10", "out");
   lt_value a[1];
@@ -307,6 +367,12 @@ TENSOR_API tensor_status tensor_log10_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "log10", "out");
   tensor_status status = lt_invoke(&frame, "log10");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_log10(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_log10(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out) {
@@ -338,6 +404,12 @@ TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_log1p(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_log1p(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sin", "out");
   lt_value a[1];
@@ -365,6 +437,12 @@ TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "sin", "out");
   tensor_status status = lt_invoke(&frame, "sin");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_sin(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_sin(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out) {
@@ -396,6 +474,12 @@ TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_cos(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_cos(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "tan", "out");
   lt_value a[1];
@@ -423,6 +507,12 @@ TENSOR_API tensor_status tensor_tan_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "tan", "out");
   tensor_status status = lt_invoke(&frame, "tan");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_tan(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_tan(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out) {
@@ -454,6 +544,12 @@ TENSOR_API tensor_status tensor_asin_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_asin(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_asin(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_arcsin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arcsin", "out");
   lt_value a[1];
@@ -481,6 +577,12 @@ TENSOR_API tensor_status tensor_arcsin_out(const tensor_t *self, tensor_t *out) 
   LT_OUTPUT(frame.out[0], out, "arcsin", "out");
   tensor_status status = lt_invoke(&frame, "arcsin");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_arcsin(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_arcsin(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_acos(const tensor_t *self, tensor_t **out) {
@@ -512,6 +614,12 @@ TENSOR_API tensor_status tensor_acos_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_acos(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_acos(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_arccos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arccos", "out");
   lt_value a[1];
@@ -539,6 +647,12 @@ TENSOR_API tensor_status tensor_arccos_out(const tensor_t *self, tensor_t *out) 
   LT_OUTPUT(frame.out[0], out, "arccos", "out");
   tensor_status status = lt_invoke(&frame, "arccos");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_arccos(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_arccos(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_atan(const tensor_t *self, tensor_t **out) {
@@ -570,6 +684,12 @@ TENSOR_API tensor_status tensor_atan_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_atan(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_atan(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_arctan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arctan", "out");
   lt_value a[1];
@@ -597,6 +717,12 @@ TENSOR_API tensor_status tensor_arctan_out(const tensor_t *self, tensor_t *out) 
   LT_OUTPUT(frame.out[0], out, "arctan", "out");
   tensor_status status = lt_invoke(&frame, "arctan");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_arctan(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_arctan(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_sinh(const tensor_t *self, tensor_t **out) {
@@ -628,6 +754,12 @@ TENSOR_API tensor_status tensor_sinh_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_sinh(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_sinh(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_cosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "cosh", "out");
   lt_value a[1];
@@ -655,6 +787,12 @@ TENSOR_API tensor_status tensor_cosh_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "cosh", "out");
   tensor_status status = lt_invoke(&frame, "cosh");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_cosh(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_cosh(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_tanh(const tensor_t *self, tensor_t **out) {
@@ -686,6 +824,12 @@ TENSOR_API tensor_status tensor_tanh_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_tanh(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_tanh(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_asinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "asinh", "out");
   lt_value a[1];
@@ -713,6 +857,12 @@ TENSOR_API tensor_status tensor_asinh_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "asinh", "out");
   tensor_status status = lt_invoke(&frame, "asinh");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_asinh(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_asinh(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_arcsinh(const tensor_t *self, tensor_t **out) {
@@ -744,6 +894,12 @@ TENSOR_API tensor_status tensor_arcsinh_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_arcsinh(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_arcsinh(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_acosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "acosh", "out");
   lt_value a[1];
@@ -771,6 +927,12 @@ TENSOR_API tensor_status tensor_acosh_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "acosh", "out");
   tensor_status status = lt_invoke(&frame, "acosh");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_acosh(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_acosh(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_arccosh(const tensor_t *self, tensor_t **out) {
@@ -802,6 +964,12 @@ TENSOR_API tensor_status tensor_arccosh_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_arccosh(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_arccosh(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_atanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atanh", "out");
   lt_value a[1];
@@ -829,6 +997,12 @@ TENSOR_API tensor_status tensor_atanh_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "atanh", "out");
   tensor_status status = lt_invoke(&frame, "atanh");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_atanh(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_atanh(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_arctanh(const tensor_t *self, tensor_t **out) {
@@ -860,6 +1034,12 @@ TENSOR_API tensor_status tensor_arctanh_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_arctanh(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_arctanh(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_sigmoid(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sigmoid", "out");
   lt_value a[1];
@@ -887,6 +1067,12 @@ TENSOR_API tensor_status tensor_sigmoid_out(const tensor_t *self, tensor_t *out)
   LT_OUTPUT(frame.out[0], out, "sigmoid", "out");
   tensor_status status = lt_invoke(&frame, "sigmoid");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_sigmoid(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_sigmoid(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_atan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -921,6 +1107,12 @@ TENSOR_API tensor_status tensor_atan2_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_atan2(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_atan2(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_arctan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "arctan2", "out");
   lt_value a[2];
@@ -951,6 +1143,12 @@ TENSOR_API tensor_status tensor_arctan2_out(const tensor_t *self, const tensor_t
   LT_OUTPUT(frame.out[0], out, "arctan2", "out");
   tensor_status status = lt_invoke(&frame, "arctan2");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_arctan2(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_arctan2(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_hypot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -985,6 +1183,12 @@ TENSOR_API tensor_status tensor_hypot_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_hypot(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_hypot(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_index *index, int64_t index_len, tensor_t **out) {
   LT_RESULT(out, "index_get", "out");
   lt_value a[2];
@@ -996,6 +1200,12 @@ TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_ind
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_index_get(const tensor_t *self, const tensor_index *index, int64_t index_len) {
+  tensor_t *made;
+  tensor_status status = tensor_index_get(self, index, index_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *index, int64_t index_len, const tensor_t *value) {
@@ -1044,6 +1254,12 @@ TENSOR_API tensor_status tensor_index_put_(tensor_t *self, const tensor_t *const
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_index_put(const tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values) {
+  tensor_t *made;
+  tensor_status status = tensor_index_put(self, indices, indices_len, values, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_index_select(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t **out) {
   LT_RESULT(out, "index_select", "out");
   lt_value a[3];
@@ -1069,6 +1285,12 @@ TENSOR_API tensor_status tensor_index_select_out(const tensor_t *self, int64_t d
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_index_select(const tensor_t *self, int64_t dim, const tensor_t *index) {
+  tensor_t *made;
+  tensor_status status = tensor_index_select(self, dim, index, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_masked_select(const tensor_t *self, const tensor_t *mask, tensor_t **out) {
   LT_RESULT(out, "masked_select", "out");
   lt_value a[2];
@@ -1090,6 +1312,12 @@ TENSOR_API tensor_status tensor_masked_select_out(const tensor_t *self, const te
   LT_OUTPUT(frame.out[0], out, "masked_select", "out");
   tensor_status status = lt_invoke(&frame, "masked_select");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_masked_select(const tensor_t *self, const tensor_t *mask) {
+  tensor_t *made;
+  tensor_status status = tensor_masked_select(self, mask, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_masked_fill(const tensor_t *self, const tensor_t *mask, const tensor_t *value, tensor_t **out) {
@@ -1142,6 +1370,18 @@ TENSOR_API tensor_status tensor_masked_fill_scalar_(tensor_t *self, const tensor
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_masked_fill(const tensor_t *self, const tensor_t *mask, const tensor_t *value) {
+  tensor_t *made;
+  tensor_status status = tensor_masked_fill(self, mask, value, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_masked_fill_scalar(const tensor_t *self, const tensor_t *mask, tensor_scalar value) {
+  tensor_t *made;
+  tensor_status status = tensor_masked_fill_scalar(self, mask, value, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_masked_scatter(const tensor_t *self, const tensor_t *mask, const tensor_t *source, tensor_t **out) {
   LT_RESULT(out, "masked_scatter", "out");
   lt_value a[3];
@@ -1164,6 +1404,12 @@ TENSOR_API tensor_status tensor_masked_scatter_(tensor_t *self, const tensor_t *
   LT_REQUIRED(a[2], source, LT_TENSOR, "masked_scatter", "source");
   tensor_status status = lt_invoke(&frame, "masked_scatter");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_masked_scatter(const tensor_t *self, const tensor_t *mask, const tensor_t *source) {
+  tensor_t *made;
+  tensor_status status = tensor_masked_scatter(self, mask, source, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_gather(const tensor_t *self, int64_t dim, const tensor_t *index, bool sparse_grad, tensor_t **out) {
@@ -1193,6 +1439,12 @@ TENSOR_API tensor_status tensor_gather_out(const tensor_t *self, int64_t dim, co
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_gather(const tensor_t *self, int64_t dim, const tensor_t *index) {
+  tensor_t *made;
+  tensor_status status = tensor_gather(self, dim, index, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_take(const tensor_t *self, const tensor_t *index, tensor_t **out) {
   LT_RESULT(out, "take", "out");
   lt_value a[2];
@@ -1214,6 +1466,12 @@ TENSOR_API tensor_status tensor_take_out(const tensor_t *self, const tensor_t *i
   LT_OUTPUT(frame.out[0], out, "take", "out");
   tensor_status status = lt_invoke(&frame, "take");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_take(const tensor_t *self, const tensor_t *index) {
+  tensor_t *made;
+  tensor_status status = tensor_take(self, index, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_take_along_dim(const tensor_t *self, const tensor_t *indices, int64_t dim, tensor_t **out) {
@@ -1241,6 +1499,12 @@ TENSOR_API tensor_status tensor_take_along_dim_out(const tensor_t *self, const t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_take_along_dim(const tensor_t *self, const tensor_t *indices) {
+  tensor_t *made;
+  tensor_status status = tensor_take_along_dim(self, indices, TENSOR_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_nonzero(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "nonzero", "out");
   lt_value a[1];
@@ -1260,6 +1524,12 @@ TENSOR_API tensor_status tensor_nonzero_out(const tensor_t *self, tensor_t *out)
   LT_OUTPUT(frame.out[0], out, "nonzero", "out");
   tensor_status status = lt_invoke(&frame, "nonzero");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_nonzero(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_nonzero(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_nonzero_numpy(const tensor_t *self, tensor_t ***out, int64_t *out_len) {
@@ -1286,6 +1556,12 @@ TENSOR_API tensor_status tensor_argwhere(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_argwhere(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_argwhere(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_put(const tensor_t *self, const tensor_t *index, const tensor_t *source, bool accumulate, tensor_t **out) {
   LT_RESULT(out, "put", "out");
   lt_value a[4];
@@ -1310,6 +1586,12 @@ TENSOR_API tensor_status tensor_put_(tensor_t *self, const tensor_t *index, cons
   a[3].i = accumulate;
   tensor_status status = lt_invoke(&frame, "put");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_put(const tensor_t *self, const tensor_t *index, const tensor_t *source) {
+  tensor_t *made;
+  tensor_status status = tensor_put(self, index, source, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_scatter_src(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out) {
@@ -1350,6 +1632,12 @@ TENSOR_API tensor_status tensor_scatter_src_out(const tensor_t *self, int64_t di
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_scatter_src(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src) {
+  tensor_t *made;
+  tensor_status status = tensor_scatter_src(self, dim, index, src, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_scatter_value(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "scatter.value", "out");
   lt_value a[4];
@@ -1386,6 +1674,12 @@ TENSOR_API tensor_status tensor_scatter_value_out(const tensor_t *self, int64_t 
   LT_OUTPUT(frame.out[0], out, "scatter.value", "out");
   tensor_status status = lt_invoke(&frame, "scatter.value");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_scatter_value(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value) {
+  tensor_t *made;
+  tensor_status status = tensor_scatter_value(self, dim, index, value, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_scatter_src_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t **out) {
@@ -1429,6 +1723,12 @@ TENSOR_API tensor_status tensor_scatter_src_reduce_out(const tensor_t *self, int
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_scatter_src_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce) {
+  tensor_t *made;
+  tensor_status status = tensor_scatter_src_reduce(self, dim, index, src, reduce, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_scatter_value_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce, tensor_t **out) {
   LT_RESULT(out, "scatter.value_reduce", "out");
   lt_value a[5];
@@ -1470,6 +1770,12 @@ TENSOR_API tensor_status tensor_scatter_value_reduce_out(const tensor_t *self, i
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_scatter_value_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce) {
+  tensor_t *made;
+  tensor_status status = tensor_scatter_value_reduce(self, dim, index, value, reduce, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_scatter_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out) {
   LT_RESULT(out, "scatter_add", "out");
   lt_value a[4];
@@ -1506,6 +1812,12 @@ TENSOR_API tensor_status tensor_scatter_add_out(const tensor_t *self, int64_t di
   LT_OUTPUT(frame.out[0], out, "scatter_add", "out");
   tensor_status status = lt_invoke(&frame, "scatter_add");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_scatter_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src) {
+  tensor_t *made;
+  tensor_status status = tensor_scatter_add(self, dim, index, src, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_scatter_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self, tensor_t **out) {
@@ -1552,6 +1864,12 @@ TENSOR_API tensor_status tensor_scatter_reduce_out(const tensor_t *self, int64_t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_scatter_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce) {
+  tensor_t *made;
+  tensor_status status = tensor_scatter_reduce(self, dim, index, src, reduce, true, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_index_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "index_add", "out");
   lt_value a[5];
@@ -1593,6 +1911,12 @@ TENSOR_API tensor_status tensor_index_add_out(const tensor_t *self, int64_t dim,
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_index_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source) {
+  tensor_t *made;
+  tensor_status status = tensor_index_add(self, dim, index, source, tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_index_copy(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t **out) {
   LT_RESULT(out, "index_copy", "out");
   lt_value a[4];
@@ -1629,6 +1953,12 @@ TENSOR_API tensor_status tensor_index_copy_out(const tensor_t *self, int64_t dim
   LT_OUTPUT(frame.out[0], out, "index_copy", "out");
   tensor_status status = lt_invoke(&frame, "index_copy");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_index_copy(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source) {
+  tensor_t *made;
+  tensor_status status = tensor_index_copy(self, dim, index, source, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_index_fill(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value, tensor_t **out) {
@@ -1685,6 +2015,18 @@ TENSOR_API tensor_status tensor_index_fill_scalar_(tensor_t *self, int64_t dim, 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_index_fill(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value) {
+  tensor_t *made;
+  tensor_status status = tensor_index_fill(self, dim, index, value, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_index_fill_scalar(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value) {
+  tensor_t *made;
+  tensor_status status = tensor_index_fill_scalar(self, dim, index, value, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_index_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t **out) {
   LT_RESULT(out, "index_reduce", "out");
   lt_value a[6];
@@ -1729,6 +2071,12 @@ TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t d
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_index_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce) {
+  tensor_t *made;
+  tensor_status status = tensor_index_reduce(self, dim, index, source, reduce, true, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "where.condition", "out");
   lt_value a[1];
@@ -1764,6 +2112,12 @@ TENSOR_API tensor_status tensor_cat_out(const tensor_t *const *tensors, int64_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_cat(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_cat(tensors, tensors_len, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_concat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "concat", "out");
   lt_value a[2];
@@ -1785,6 +2139,12 @@ TENSOR_API tensor_status tensor_concat_out(const tensor_t *const *tensors, int64
   LT_OUTPUT(frame.out[0], out, "concat", "out");
   tensor_status status = lt_invoke(&frame, "concat");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_concat(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_concat(tensors, tensors_len, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_concatenate(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
@@ -1810,6 +2170,12 @@ TENSOR_API tensor_status tensor_concatenate_out(const tensor_t *const *tensors, 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_concatenate(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_concatenate(tensors, tensors_len, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_stack(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "stack", "out");
   lt_value a[2];
@@ -1833,6 +2199,12 @@ TENSOR_API tensor_status tensor_stack_out(const tensor_t *const *tensors, int64_
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_stack(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_stack(tensors, tensors_len, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_hstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "hstack", "out");
   lt_value a[1];
@@ -1852,6 +2224,12 @@ TENSOR_API tensor_status tensor_hstack_out(const tensor_t *const *tensors, int64
   LT_OUTPUT(frame.out[0], out, "hstack", "out");
   tensor_status status = lt_invoke(&frame, "hstack");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_hstack(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_hstack(tensors, tensors_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_vstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
@@ -1875,6 +2253,12 @@ TENSOR_API tensor_status tensor_vstack_out(const tensor_t *const *tensors, int64
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_vstack(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_vstack(tensors, tensors_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_row_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "row_stack", "out");
   lt_value a[1];
@@ -1894,6 +2278,12 @@ TENSOR_API tensor_status tensor_row_stack_out(const tensor_t *const *tensors, in
   LT_OUTPUT(frame.out[0], out, "row_stack", "out");
   tensor_status status = lt_invoke(&frame, "row_stack");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_row_stack(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_row_stack(tensors, tensors_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_dstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
@@ -1917,6 +2307,12 @@ TENSOR_API tensor_status tensor_dstack_out(const tensor_t *const *tensors, int64
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_dstack(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_dstack(tensors, tensors_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_column_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "column_stack", "out");
   lt_value a[1];
@@ -1938,6 +2334,12 @@ TENSOR_API tensor_status tensor_column_stack_out(const tensor_t *const *tensors,
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_column_stack(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_column_stack(tensors, tensors_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_atleast_1d(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atleast_1d", "out");
   lt_value a[1];
@@ -1948,6 +2350,12 @@ TENSOR_API tensor_status tensor_atleast_1d(const tensor_t *self, tensor_t **out)
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_atleast_1d(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_atleast_1d(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_atleast_1d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
@@ -1974,6 +2382,12 @@ TENSOR_API tensor_status tensor_atleast_2d(const tensor_t *self, tensor_t **out)
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_atleast_2d(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_atleast_2d(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_atleast_2d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "atleast_2d.sequence", "out");
   lt_value a[1];
@@ -1996,6 +2410,12 @@ TENSOR_API tensor_status tensor_atleast_3d(const tensor_t *self, tensor_t **out)
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_atleast_3d(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_atleast_3d(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_atleast_3d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
@@ -2047,6 +2467,12 @@ TENSOR_API tensor_status tensor_cartesian_prod(const tensor_t *const *tensors, i
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_cartesian_prod(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_cartesian_prod(tensors, tensors_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_combinations(const tensor_t *self, int64_t r, bool with_replacement, tensor_t **out) {
   LT_RESULT(out, "combinations", "out");
   lt_value a[3];
@@ -2061,6 +2487,12 @@ TENSOR_API tensor_status tensor_combinations(const tensor_t *self, int64_t r, bo
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_combinations(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_combinations(self, 2, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_block_diag(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "block_diag", "out");
   lt_value a[1];
@@ -2071,6 +2503,12 @@ TENSOR_API tensor_status tensor_block_diag(const tensor_t *const *tensors, int64
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_block_diag(const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_block_diag(tensors, tensors_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_repeat(const tensor_t *self, const int64_t *repeats, int64_t repeats_len, tensor_t **out) {
@@ -2086,6 +2524,12 @@ TENSOR_API tensor_status tensor_repeat(const tensor_t *self, const int64_t *repe
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_repeat(const tensor_t *self, const int64_t *repeats, int64_t repeats_len) {
+  tensor_t *made;
+  tensor_status status = tensor_repeat(self, repeats, repeats_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_tile(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "tile", "out");
   lt_value a[2];
@@ -2097,6 +2541,12 @@ TENSOR_API tensor_status tensor_tile(const tensor_t *self, const int64_t *dims, 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_tile(const tensor_t *self, const int64_t *dims, int64_t dims_len) {
+  tensor_t *made;
+  tensor_status status = tensor_tile(self, dims, dims_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_repeat_interleave_int(const tensor_t *self, int64_t repeats, int64_t dim, int64_t output_size, tensor_t **out) {
@@ -2114,6 +2564,12 @@ TENSOR_API tensor_status tensor_repeat_interleave_int(const tensor_t *self, int6
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_repeat_interleave_int(const tensor_t *self, int64_t repeats) {
+  tensor_t *made;
+  tensor_status status = tensor_repeat_interleave_int(self, repeats, TENSOR_NONE, TENSOR_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, const tensor_t *repeats, int64_t dim, int64_t output_size, tensor_t **out) {
   LT_RESULT(out, "repeat_interleave.tensor", "out");
   lt_value a[4];
@@ -2129,6 +2585,12 @@ TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, c
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_repeat_interleave_tensor(const tensor_t *self, const tensor_t *repeats) {
+  tensor_t *made;
+  tensor_status status = tensor_repeat_interleave_tensor(self, repeats, TENSOR_NONE, TENSOR_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64_t output_size, tensor_t **out) {
   LT_RESULT(out, "repeat_interleave", "out");
   lt_value a[2];
@@ -2140,6 +2602,12 @@ TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_repeat_interleave(const tensor_t *repeats) {
+  tensor_t *made;
+  tensor_status status = tensor_repeat_interleave(repeats, TENSOR_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_roll(const tensor_t *self, const int64_t *shifts, int64_t shifts_len, const int64_t *dims, int64_t dims_len, tensor_t **out) {
@@ -2169,6 +2637,12 @@ TENSOR_API tensor_status tensor_flip(const tensor_t *self, const int64_t *dims, 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_flip(const tensor_t *self, const int64_t *dims, int64_t dims_len) {
+  tensor_t *made;
+  tensor_status status = tensor_flip(self, dims, dims_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_fliplr(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "fliplr", "out");
   lt_value a[1];
@@ -2181,6 +2655,12 @@ TENSOR_API tensor_status tensor_fliplr(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_fliplr(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_fliplr(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_flipud(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "flipud", "out");
   lt_value a[1];
@@ -2191,6 +2671,12 @@ TENSOR_API tensor_status tensor_flipud(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_flipud(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_flipud(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_rot90(const tensor_t *self, int64_t k, const int64_t *dims, int64_t dims_len, tensor_t **out) {
@@ -2239,6 +2725,12 @@ TENSOR_API tensor_status tensor_tril_out(const tensor_t *self, int64_t diagonal,
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_tril(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_tril(self, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_triu(const tensor_t *self, int64_t diagonal, tensor_t **out) {
   LT_RESULT(out, "triu", "out");
   lt_value a[2];
@@ -2271,6 +2763,12 @@ TENSOR_API tensor_status tensor_triu_out(const tensor_t *self, int64_t diagonal,
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_triu(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_triu(self, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_diag(const tensor_t *self, int64_t diagonal, tensor_t **out) {
   LT_RESULT(out, "diag", "out");
   lt_value a[2];
@@ -2294,6 +2792,12 @@ TENSOR_API tensor_status tensor_diag_out(const tensor_t *self, int64_t diagonal,
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_diag(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_diag(self, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_diag_embed(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
   LT_RESULT(out, "diag_embed", "out");
   lt_value a[4];
@@ -2309,6 +2813,12 @@ TENSOR_API tensor_status tensor_diag_embed(const tensor_t *self, int64_t offset,
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_diag_embed(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_diag_embed(self, 0, -2, -1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_diagflat(const tensor_t *self, int64_t offset, tensor_t **out) {
   LT_RESULT(out, "diagflat", "out");
   lt_value a[2];
@@ -2320,6 +2830,12 @@ TENSOR_API tensor_status tensor_diagflat(const tensor_t *self, int64_t offset, t
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_diagflat(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_diagflat(self, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_diagonal_scatter(const tensor_t *self, const tensor_t *src, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
@@ -2338,6 +2854,12 @@ TENSOR_API tensor_status tensor_diagonal_scatter(const tensor_t *self, const ten
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_diagonal_scatter(const tensor_t *self, const tensor_t *src) {
+  tensor_t *made;
+  tensor_status status = tensor_diagonal_scatter(self, src, 0, 0, 1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t index, tensor_t **out) {
   LT_RESULT(out, "select_scatter", "out");
   lt_value a[4];
@@ -2351,6 +2873,12 @@ TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tenso
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_select_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t index) {
+  tensor_t *made;
+  tensor_status status = tensor_select_scatter(self, src, dim, index, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out) {
@@ -2370,6 +2898,12 @@ TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_slice_scatter(const tensor_t *self, const tensor_t *src) {
+  tensor_t *made;
+  tensor_status status = tensor_slice_scatter(self, src, 0, TENSOR_NONE, TENSOR_NONE, 1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const tensor_t *src, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out) {
   LT_RESULT(out, "as_strided_scatter", "out");
   lt_value a[5];
@@ -2384,6 +2918,12 @@ TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const t
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_as_strided_scatter(const tensor_t *self, const tensor_t *src, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
+  tensor_t *made;
+  tensor_status status = tensor_as_strided_scatter(self, src, size, size_len, stride, stride_len, TENSOR_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int64_t *shape, int64_t shape_len, tensor_t ***out, int64_t *out_len) {
@@ -2412,6 +2952,12 @@ TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_sum_to_size(const tensor_t *self, const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_sum_to_size(self, size, size_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int64_t *pad, int64_t pad_len, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "constant_pad_nd", "out");
   lt_value a[3];
@@ -2424,6 +2970,12 @@ TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int6
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_constant_pad_nd(const tensor_t *self, const int64_t *pad, int64_t pad_len) {
+  tensor_t *made;
+  tensor_status status = tensor_constant_pad_nd(self, pad, pad_len, tensor_int(0), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_logical_and(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2458,6 +3010,12 @@ TENSOR_API tensor_status tensor_logical_and_out(const tensor_t *self, const tens
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_logical_and(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_logical_and(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_logical_or(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logical_or", "out");
   lt_value a[2];
@@ -2488,6 +3046,12 @@ TENSOR_API tensor_status tensor_logical_or_out(const tensor_t *self, const tenso
   LT_OUTPUT(frame.out[0], out, "logical_or", "out");
   tensor_status status = lt_invoke(&frame, "logical_or");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_logical_or(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_logical_or(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_logical_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2522,6 +3086,12 @@ TENSOR_API tensor_status tensor_logical_xor_out(const tensor_t *self, const tens
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_logical_xor(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_logical_xor(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_logical_not(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "logical_not", "out");
   lt_value a[1];
@@ -2549,6 +3119,12 @@ TENSOR_API tensor_status tensor_logical_not_out(const tensor_t *self, tensor_t *
   LT_OUTPUT(frame.out[0], out, "logical_not", "out");
   tensor_status status = lt_invoke(&frame, "logical_not");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_logical_not(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_logical_not(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_bitwise_and(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2618,6 +3194,18 @@ TENSOR_API tensor_status tensor_bitwise_and_scalar_out(const tensor_t *self, ten
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_bitwise_and(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_and(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_bitwise_and_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_and_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_bitwise_or(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_or", "out");
   lt_value a[2];
@@ -2683,6 +3271,18 @@ TENSOR_API tensor_status tensor_bitwise_or_scalar_out(const tensor_t *self, tens
   LT_OUTPUT(frame.out[0], out, "bitwise_or", "out");
   tensor_status status = lt_invoke(&frame, "bitwise_or");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_bitwise_or(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_or(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_bitwise_or_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_or_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_bitwise_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2752,6 +3352,18 @@ TENSOR_API tensor_status tensor_bitwise_xor_scalar_out(const tensor_t *self, ten
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_bitwise_xor(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_xor(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_bitwise_xor_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_xor_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_bitwise_not(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "bitwise_not", "out");
   lt_value a[1];
@@ -2779,6 +3391,12 @@ TENSOR_API tensor_status tensor_bitwise_not_out(const tensor_t *self, tensor_t *
   LT_OUTPUT(frame.out[0], out, "bitwise_not", "out");
   tensor_status status = lt_invoke(&frame, "bitwise_not");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_bitwise_not(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_not(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_bitwise_left_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2848,6 +3466,18 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_out(const tensor_t *se
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_bitwise_left_shift(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_left_shift(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_bitwise_left_shift_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_left_shift_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_bitwise_right_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_right_shift", "out");
   lt_value a[2];
@@ -2915,6 +3545,18 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_out(const tensor_t *s
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_bitwise_right_shift(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_right_shift(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_bitwise_right_shift_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_bitwise_right_shift_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "matmul", "out");
   lt_value a[2];
@@ -2936,6 +3578,12 @@ TENSOR_API tensor_status tensor_matmul_out(const tensor_t *self, const tensor_t 
   LT_OUTPUT(frame.out[0], out, "matmul", "out");
   tensor_status status = lt_invoke(&frame, "matmul");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_matmul(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_matmul(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
@@ -2961,6 +3609,12 @@ TENSOR_API tensor_status tensor_mm_out(const tensor_t *self, const tensor_t *mat
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_mm(const tensor_t *self, const tensor_t *mat2) {
+  tensor_t *made;
+  tensor_status status = tensor_mm(self, mat2, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_bmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
   LT_RESULT(out, "bmm", "out");
   lt_value a[2];
@@ -2982,6 +3636,12 @@ TENSOR_API tensor_status tensor_bmm_out(const tensor_t *self, const tensor_t *ma
   LT_OUTPUT(frame.out[0], out, "bmm", "out");
   tensor_status status = lt_invoke(&frame, "bmm");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_bmm(const tensor_t *self, const tensor_t *mat2) {
+  tensor_t *made;
+  tensor_status status = tensor_bmm(self, mat2, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_mv(const tensor_t *self, const tensor_t *vec, tensor_t **out) {
@@ -3007,6 +3667,12 @@ TENSOR_API tensor_status tensor_mv_out(const tensor_t *self, const tensor_t *vec
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_mv(const tensor_t *self, const tensor_t *vec) {
+  tensor_t *made;
+  tensor_status status = tensor_mv(self, vec, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_dot(const tensor_t *self, const tensor_t *tensor, tensor_t **out) {
   LT_RESULT(out, "dot", "out");
   lt_value a[2];
@@ -3028,5 +3694,11 @@ TENSOR_API tensor_status tensor_dot_out(const tensor_t *self, const tensor_t *te
   LT_OUTPUT(frame.out[0], out, "dot", "out");
   tensor_status status = lt_invoke(&frame, "dot");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_dot(const tensor_t *self, const tensor_t *tensor) {
+  tensor_t *made;
+  tensor_status status = tensor_dot(self, tensor, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 

@@ -24,6 +24,12 @@ TENSOR_API tensor_status tensor_vdot_out(const tensor_t *self, const tensor_t *o
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_vdot(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_vdot(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_inner(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "inner", "out");
   lt_value a[2];
@@ -45,6 +51,12 @@ TENSOR_API tensor_status tensor_inner_out(const tensor_t *self, const tensor_t *
   LT_OUTPUT(frame.out[0], out, "inner", "out");
   tensor_status status = lt_invoke(&frame, "inner");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_inner(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_inner(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_outer(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
@@ -70,6 +82,12 @@ TENSOR_API tensor_status tensor_outer_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_outer(const tensor_t *self, const tensor_t *vec2) {
+  tensor_t *made;
+  tensor_status status = tensor_outer(self, vec2, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
   LT_RESULT(out, "ger", "out");
   lt_value a[2];
@@ -91,6 +109,12 @@ TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *ve
   LT_OUTPUT(frame.out[0], out, "ger", "out");
   tensor_status status = lt_invoke(&frame, "ger");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_ger(const tensor_t *self, const tensor_t *vec2) {
+  tensor_t *made;
+  tensor_status status = tensor_ger(self, vec2, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
@@ -134,6 +158,12 @@ TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2) {
+  tensor_t *made;
+  tensor_status status = tensor_addmm(self, mat1, mat2, tensor_int(1), tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_baddbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "baddbmm", "out");
   lt_value a[5];
@@ -173,6 +203,12 @@ TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t
   LT_OUTPUT(frame.out[0], out, "baddbmm", "out");
   tensor_status status = lt_invoke(&frame, "baddbmm");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_baddbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2) {
+  tensor_t *made;
+  tensor_status status = tensor_baddbmm(self, batch1, batch2, tensor_int(1), tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_addbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
@@ -216,6 +252,12 @@ TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_addbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2) {
+  tensor_t *made;
+  tensor_status status = tensor_addbmm(self, batch1, batch2, tensor_int(1), tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_addmv(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addmv", "out");
   lt_value a[5];
@@ -255,6 +297,12 @@ TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *
   LT_OUTPUT(frame.out[0], out, "addmv", "out");
   tensor_status status = lt_invoke(&frame, "addmv");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_addmv(const tensor_t *self, const tensor_t *mat, const tensor_t *vec) {
+  tensor_t *made;
+  tensor_status status = tensor_addmv(self, mat, vec, tensor_int(1), tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_addr(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
@@ -298,6 +346,12 @@ TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *v
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_addr(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2) {
+  tensor_t *made;
+  tensor_status status = tensor_addr(self, vec1, vec2, tensor_int(1), tensor_int(1), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "einsum", "out");
   lt_value a[2];
@@ -309,6 +363,12 @@ TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *con
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len) {
+  tensor_t *made;
+  tensor_status status = tensor_einsum(equation, tensors, tensors_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_tensordot(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t **out) {
@@ -334,6 +394,12 @@ TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor
   LT_OUTPUT(frame.out[0], out, "tensordot", "out");
   tensor_status status = lt_invoke(&frame, "tensordot");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_tensordot(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_tensordot(self, other, 2, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t **out) {
@@ -363,6 +429,12 @@ TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_tensordot_dims(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len) {
+  tensor_t *made;
+  tensor_status status = tensor_tensordot_dims(self, other, dims_self, dims_self_len, dims_other, dims_other_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
   LT_RESULT(out, "to_string", "out");
   lt_value a[6];
@@ -390,6 +462,12 @@ TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **o
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_scalar_operand(tensor_scalar value) {
+  tensor_t *made;
+  tensor_status status = tensor_scalar_operand(value, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
@@ -554,6 +632,12 @@ TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_rand(const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_rand(size, size_len, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randn", "out");
   lt_value a[5];
@@ -581,6 +665,12 @@ TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len,
   LT_OUTPUT(frame.out[0], out, "randn", "out");
   tensor_status status = lt_invoke(&frame, "randn");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_randn(const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_randn(size, size_len, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
@@ -616,6 +706,12 @@ TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_randint(low, high, size, size_len, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint.high", "out");
   lt_value a[6];
@@ -647,6 +743,12 @@ TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *si
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_randint_high(int64_t high, const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_randint_high(high, size, size_len, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randperm", "out");
   lt_value a[5];
@@ -676,6 +778,12 @@ TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *gene
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_randperm(int64_t n) {
+  tensor_t *made;
+  tensor_status status = tensor_randperm(n, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "rand_like", "out");
   lt_value a[6];
@@ -693,6 +801,12 @@ TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_rand_like(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_rand_like(self, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randn_like", "out");
   lt_value a[6];
@@ -708,6 +822,12 @@ TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generato
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_randn_like(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_randn_like(self, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
@@ -729,6 +849,12 @@ TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_randint_like(const tensor_t *self, int64_t low, int64_t high) {
+  tensor_t *made;
+  tensor_status status = tensor_randint_like(self, low, high, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randint_like.high", "out");
   lt_value a[7];
@@ -745,6 +871,12 @@ TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_randint_like_high(const tensor_t *self, int64_t high) {
+  tensor_t *made;
+  tensor_status status = tensor_randint_like_high(self, high, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out) {
@@ -799,6 +931,18 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_normal_tensors(const tensor_t *mean, const tensor_t *std) {
+  tensor_t *made;
+  tensor_status status = tensor_normal_tensors(mean, std, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std) {
+  tensor_t *made;
+  tensor_status status = tensor_normal_tensors_scalar(mean, std, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "normal.size", "out");
   lt_value a[7];
@@ -832,6 +976,12 @@ TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const i
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_normal_size(double mean, double std, const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_normal_size(mean, std, size, size_len, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli", "out");
   lt_value a[2];
@@ -855,6 +1005,12 @@ TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_gener
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_bernoulli(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_bernoulli(self, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli.p", "out");
   lt_value a[3];
@@ -867,6 +1023,12 @@ TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tens
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_bernoulli_p(const tensor_t *self, double p) {
+  tensor_t *made;
+  tensor_status status = tensor_bernoulli_p(self, p, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out) {
@@ -896,6 +1058,12 @@ TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t nu
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_multinomial(const tensor_t *self, int64_t num_samples) {
+  tensor_t *made;
+  tensor_status status = tensor_multinomial(self, num_samples, false, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "poisson", "out");
   lt_value a[2];
@@ -907,6 +1075,12 @@ TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_poisson(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_poisson(self, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
@@ -1099,6 +1273,12 @@ TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, te
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_generator_get_state(tensor_generator_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_generator_get_state(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state) {
   lt_value a[2];
   lt_frame frame = {.op = 298, .mode = LT_FUNCTION, .args = a};
@@ -1135,6 +1315,12 @@ TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_sum(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_sum(self, NULL, 0, false, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nansum", "out");
   lt_value a[4];
@@ -1160,6 +1346,12 @@ TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *
   LT_OUTPUT(frame.out[0], out, "nansum", "out");
   tensor_status status = lt_invoke(&frame, "nansum");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_nansum(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_nansum(self, NULL, 0, false, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out) {
@@ -1189,6 +1381,12 @@ TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_prod(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_prod(self, TENSOR_NONE, false, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "mean", "out");
   lt_value a[4];
@@ -1214,6 +1412,12 @@ TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *di
   LT_OUTPUT(frame.out[0], out, "mean", "out");
   tensor_status status = lt_invoke(&frame, "mean");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_mean(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_mean(self, NULL, 0, false, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
@@ -1243,6 +1447,12 @@ TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_nanmean(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_nanmean(self, NULL, 0, false, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "any", "out");
   lt_value a[3];
@@ -1266,6 +1476,12 @@ TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim
   LT_OUTPUT(frame.out[0], out, "any", "out");
   tensor_status status = lt_invoke(&frame, "any");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_any(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_any(self, NULL, 0, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
@@ -1293,6 +1509,12 @@ TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_all(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_all(self, NULL, 0, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "count_nonzero", "out");
   lt_value a[2];
@@ -1306,6 +1528,12 @@ TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_count_nonzero(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_count_nonzero(self, NULL, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "std", "out");
   lt_value a[2];
@@ -1317,6 +1545,12 @@ TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_std(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_std(self, true, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
@@ -1346,6 +1580,12 @@ TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len) {
+  tensor_t *made;
+  tensor_status status = tensor_std_dim(self, dim, dim_len, true, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.correction", "out");
   lt_value a[4];
@@ -1373,6 +1613,12 @@ TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const i
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_std_correction(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_std_correction(self, NULL, 0, tensor_none(), false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "var", "out");
   lt_value a[2];
@@ -1384,6 +1630,12 @@ TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_var(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_var(self, true, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
@@ -1413,6 +1665,12 @@ TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len) {
+  tensor_t *made;
+  tensor_status status = tensor_var_dim(self, dim, dim_len, true, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "var.correction", "out");
   lt_value a[4];
@@ -1438,6 +1696,12 @@ TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const i
   LT_OUTPUT(frame.out[0], out, "var.correction", "out");
   tensor_status status = lt_invoke(&frame, "var.correction");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_var_correction(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_var_correction(self, NULL, 0, tensor_none(), false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, tensor_t **std, tensor_t **mean) {
@@ -1567,6 +1831,12 @@ TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_norm(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_norm(self, tensor_none(), NULL, 0, false, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm.name", "out");
   lt_value a[5];
@@ -1594,6 +1864,12 @@ TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *
   LT_OUTPUT(frame.out[0], out, "norm.name", "out");
   tensor_status status = lt_invoke(&frame, "norm.name");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_norm_name(const tensor_t *self, const char *p) {
+  tensor_t *made;
+  tensor_status status = tensor_norm_name(self, p, NULL, 0, false, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
@@ -1667,6 +1943,12 @@ TENSOR_API tensor_status tensor_max_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_max(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_max(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "max.dim", "values");
   LT_RESULT(indices, "max.dim", "indices");
@@ -1714,6 +1996,12 @@ TENSOR_API tensor_status tensor_min_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "min", "out");
   tensor_status status = lt_invoke(&frame, "min");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_min(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_min(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
@@ -1767,6 +2055,12 @@ TENSOR_API tensor_status tensor_max_other_out(const tensor_t *self, const tensor
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_max_other(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_max_other(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_min_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "min.other", "out");
   lt_value a[2];
@@ -1788,6 +2082,12 @@ TENSOR_API tensor_status tensor_min_other_out(const tensor_t *self, const tensor
   LT_OUTPUT(frame.out[0], out, "min.other", "out");
   tensor_status status = lt_invoke(&frame, "min.other");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_min_other(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_min_other(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **min, tensor_t **max) {
@@ -1843,6 +2143,12 @@ TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bo
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_argmax(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_argmax(self, TENSOR_NONE, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmin", "out");
   lt_value a[3];
@@ -1866,6 +2172,12 @@ TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bo
   LT_OUTPUT(frame.out[0], out, "argmin", "out");
   tensor_status status = lt_invoke(&frame, "argmin");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_argmin(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_argmin(self, TENSOR_NONE, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_floor(const tensor_t *self, tensor_t **out) {
@@ -1897,6 +2209,12 @@ TENSOR_API tensor_status tensor_floor_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_floor(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_floor(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ceil", "out");
   lt_value a[1];
@@ -1924,6 +2242,12 @@ TENSOR_API tensor_status tensor_ceil_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "ceil", "out");
   tensor_status status = lt_invoke(&frame, "ceil");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_ceil(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_ceil(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out) {
@@ -1955,6 +2279,12 @@ TENSOR_API tensor_status tensor_trunc_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_trunc(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_trunc(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "fix", "out");
   lt_value a[1];
@@ -1982,6 +2312,12 @@ TENSOR_API tensor_status tensor_fix_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "fix", "out");
   tensor_status status = lt_invoke(&frame, "fix");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_fix(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_fix(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
@@ -2016,6 +2352,12 @@ TENSOR_API tensor_status tensor_round_out(const tensor_t *self, int64_t decimals
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_round(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_round(self, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "frac", "out");
   lt_value a[1];
@@ -2043,6 +2385,12 @@ TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "frac", "out");
   tensor_status status = lt_invoke(&frame, "frac");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_frac(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_frac(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
@@ -2080,6 +2428,12 @@ TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const ten
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_clamp_tensor(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_clamp_tensor(self, NULL, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clamp", "out");
   lt_value a[3];
@@ -2113,6 +2467,12 @@ TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar mi
   LT_OUTPUT(frame.out[0], out, "clamp", "out");
   tensor_status status = lt_invoke(&frame, "clamp");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_clamp(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_clamp(self, tensor_none(), tensor_none(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
@@ -2150,6 +2510,12 @@ TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tens
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_clip_tensor(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_clip_tensor(self, NULL, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clip", "out");
   lt_value a[3];
@@ -2183,6 +2549,12 @@ TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min
   LT_OUTPUT(frame.out[0], out, "clip", "out");
   tensor_status status = lt_invoke(&frame, "clip");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_clip(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_clip(self, tensor_none(), tensor_none(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *min, tensor_t **out) {
@@ -2252,6 +2624,18 @@ TENSOR_API tensor_status tensor_clamp_min_scalar_out(const tensor_t *self, tenso
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_clamp_min(const tensor_t *self, const tensor_t *min) {
+  tensor_t *made;
+  tensor_status status = tensor_clamp_min(self, min, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_clamp_min_scalar(const tensor_t *self, tensor_scalar min) {
+  tensor_t *made;
+  tensor_status status = tensor_clamp_min_scalar(self, min, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp_max", "out");
   lt_value a[2];
@@ -2319,6 +2703,18 @@ TENSOR_API tensor_status tensor_clamp_max_scalar_out(const tensor_t *self, tenso
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_clamp_max(const tensor_t *self, const tensor_t *max) {
+  tensor_t *made;
+  tensor_status status = tensor_clamp_max(self, max, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_clamp_max_scalar(const tensor_t *self, tensor_scalar max) {
+  tensor_t *made;
+  tensor_status status = tensor_clamp_max_scalar(self, max, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "maximum", "out");
   lt_value a[2];
@@ -2340,6 +2736,12 @@ TENSOR_API tensor_status tensor_maximum_out(const tensor_t *self, const tensor_t
   LT_OUTPUT(frame.out[0], out, "maximum", "out");
   tensor_status status = lt_invoke(&frame, "maximum");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_maximum(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_maximum(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_minimum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2365,6 +2767,12 @@ TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_minimum(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_minimum(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_fmax(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmax", "out");
   lt_value a[2];
@@ -2386,6 +2794,12 @@ TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *o
   LT_OUTPUT(frame.out[0], out, "fmax", "out");
   tensor_status status = lt_invoke(&frame, "fmax");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_fmax(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_fmax(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2411,6 +2825,12 @@ TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *o
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_fmin(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_fmin(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "relu", "out");
   lt_value a[1];
@@ -2429,6 +2849,12 @@ TENSOR_API tensor_status tensor_relu_(tensor_t *self) {
   LT_REQUIRED(a[0], self, LT_TENSOR, "relu", "self");
   tensor_status status = lt_invoke(&frame, "relu");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_relu(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_relu(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -2483,6 +2909,18 @@ TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, cons
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_where(condition, self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_where_scalar(const tensor_t *condition, const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_where_scalar(condition, self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "cumsum", "out");
   lt_value a[3];
@@ -2518,6 +2956,12 @@ TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, te
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_cumsum(const tensor_t *self, int64_t dim) {
+  tensor_t *made;
+  tensor_status status = tensor_cumsum(self, dim, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "cumprod", "out");
   lt_value a[3];
@@ -2551,6 +2995,12 @@ TENSOR_API tensor_status tensor_cumprod_out(const tensor_t *self, int64_t dim, t
   LT_OUTPUT(frame.out[0], out, "cumprod", "out");
   tensor_status status = lt_invoke(&frame, "cumprod");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_cumprod(const tensor_t *self, int64_t dim) {
+  tensor_t *made;
+  tensor_status status = tensor_cumprod(self, dim, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices) {
@@ -2628,6 +3078,12 @@ TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t d
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_logcumsumexp(const tensor_t *self, int64_t dim) {
+  tensor_t *made;
+  tensor_status status = tensor_logcumsumexp(self, dim, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "logsumexp", "out");
   lt_value a[3];
@@ -2651,6 +3107,12 @@ TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_
   LT_OUTPUT(frame.out[0], out, "logsumexp", "out");
   tensor_status status = lt_invoke(&frame, "logsumexp");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len) {
+  tensor_t *made;
+  tensor_status status = tensor_logsumexp(self, dim, dim_len, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
@@ -2678,6 +3140,12 @@ TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_softmax(const tensor_t *self, int64_t dim) {
+  tensor_t *made;
+  tensor_status status = tensor_softmax(self, dim, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "log_softmax", "out");
   lt_value a[3];
@@ -2701,6 +3169,12 @@ TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t di
   LT_OUTPUT(frame.out[0], out, "log_softmax", "out");
   tensor_status status = lt_invoke(&frame, "log_softmax");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_log_softmax(const tensor_t *self, int64_t dim) {
+  tensor_t *made;
+  tensor_status status = tensor_log_softmax(self, dim, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_sort(const tensor_t *self, int64_t dim, bool descending, tensor_t **values, tensor_t **indices) {

@@ -15,6 +15,12 @@ TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_argsort(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_argsort(self, -1, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable, int64_t dim, bool descending, tensor_t **out) {
   LT_RESULT(out, "argsort.stable", "out");
   lt_value a[4];
@@ -28,6 +34,12 @@ TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_argsort_stable(const tensor_t *self, bool stable) {
+  tensor_t *made;
+  tensor_status status = tensor_argsort_stable(self, stable, -1, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_msort(const tensor_t *self, tensor_t **out) {
@@ -49,6 +61,12 @@ TENSOR_API tensor_status tensor_msort_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "msort", "out");
   tensor_status status = lt_invoke(&frame, "msort");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_msort(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_msort(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_topk(const tensor_t *self, int64_t k, int64_t dim, bool largest, bool sorted, tensor_t **values, tensor_t **indices) {
@@ -95,6 +113,12 @@ TENSOR_API tensor_status tensor_median(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_median(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_median(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_median_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "median.dim", "values");
   LT_RESULT(indices, "median.dim", "indices");
@@ -133,6 +157,12 @@ TENSOR_API tensor_status tensor_nanmedian(const tensor_t *self, tensor_t **out) 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_nanmedian(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_nanmedian(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_nanmedian_dim(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
@@ -285,6 +315,18 @@ TENSOR_API tensor_status tensor_searchsorted_scalar_out(const tensor_t *sorted_s
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_searchsorted(const tensor_t *sorted_sequence, const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_searchsorted(sorted_sequence, self, false, false, NULL, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_searchsorted_scalar(const tensor_t *sorted_sequence, tensor_scalar self) {
+  tensor_t *made;
+  tensor_status status = tensor_searchsorted_scalar(sorted_sequence, self, false, false, NULL, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_bucketize(const tensor_t *self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t **out) {
   LT_RESULT(out, "bucketize", "out");
   lt_value a[4];
@@ -341,6 +383,18 @@ TENSOR_API tensor_status tensor_bucketize_scalar_out(tensor_scalar self, const t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_bucketize(const tensor_t *self, const tensor_t *boundaries) {
+  tensor_t *made;
+  tensor_status status = tensor_bucketize(self, boundaries, false, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_bucketize_scalar(tensor_scalar self, const tensor_t *boundaries) {
+  tensor_t *made;
+  tensor_status status = tensor_bucketize_scalar(self, boundaries, false, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erf", "out");
   lt_value a[1];
@@ -368,6 +422,12 @@ TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "erf", "out");
   tensor_status status = lt_invoke(&frame, "erf");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_erf(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_erf(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
@@ -399,6 +459,12 @@ TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_erfc(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_erfc(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfinv", "out");
   lt_value a[1];
@@ -426,6 +492,12 @@ TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) 
   LT_OUTPUT(frame.out[0], out, "erfinv", "out");
   tensor_status status = lt_invoke(&frame, "erfinv");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_erfinv(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_erfinv(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
@@ -457,6 +529,12 @@ TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_lgamma(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_lgamma(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "digamma", "out");
   lt_value a[1];
@@ -484,6 +562,12 @@ TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out)
   LT_OUTPUT(frame.out[0], out, "digamma", "out");
   tensor_status status = lt_invoke(&frame, "digamma");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_digamma(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_digamma(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
@@ -515,6 +599,12 @@ TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_i0(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_i0(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinc", "out");
   lt_value a[1];
@@ -542,6 +632,12 @@ TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
   LT_OUTPUT(frame.out[0], out, "sinc", "out");
   tensor_status status = lt_invoke(&frame, "sinc");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_sinc(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_sinc(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, tensor_t **out) {
@@ -576,6 +672,12 @@ TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *ep
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_logit(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_logit(self, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "polygamma", "out");
   lt_value a[2];
@@ -597,6 +699,12 @@ TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, t
   LT_OUTPUT(frame.out[0], out, "polygamma", "out");
   tensor_status status = lt_invoke(&frame, "polygamma");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_polygamma(int64_t n, const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_polygamma(n, self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor_t **out) {
@@ -631,6 +739,12 @@ TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, te
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_mvlgamma(const tensor_t *self, int64_t p) {
+  tensor_t *made;
+  tensor_status status = tensor_mvlgamma(self, p, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igamma", "out");
   lt_value a[2];
@@ -661,6 +775,12 @@ TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t 
   LT_OUTPUT(frame.out[0], out, "igamma", "out");
   tensor_status status = lt_invoke(&frame, "igamma");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_igamma(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_igamma(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -695,6 +815,12 @@ TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_igammac(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_igammac(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logaddexp", "out");
   lt_value a[2];
@@ -718,6 +844,12 @@ TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_logaddexp(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_logaddexp(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_logaddexp2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logaddexp2", "out");
   lt_value a[2];
@@ -739,6 +871,12 @@ TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tenso
   LT_OUTPUT(frame.out[0], out, "logaddexp2", "out");
   tensor_status status = lt_invoke(&frame, "logaddexp2");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_logaddexp2(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_logaddexp2(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -808,6 +946,18 @@ TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_sc
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_xlogy(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_xlogy(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_xlogy_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_xlogy_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "gcd", "out");
   lt_value a[2];
@@ -838,6 +988,12 @@ TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *ot
   LT_OUTPUT(frame.out[0], out, "gcd", "out");
   tensor_status status = lt_invoke(&frame, "gcd");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_gcd(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_gcd(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -872,6 +1028,12 @@ TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_lcm(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_lcm(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "nextafter", "out");
   lt_value a[2];
@@ -902,6 +1064,12 @@ TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor
   LT_OUTPUT(frame.out[0], out, "nextafter", "out");
   tensor_status status = lt_invoke(&frame, "nextafter");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_nextafter(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_nextafter(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *values, tensor_t **out) {
@@ -936,6 +1104,12 @@ TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_heaviside(const tensor_t *self, const tensor_t *values) {
+  tensor_t *made;
+  tensor_status status = tensor_heaviside(self, values, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ldexp", "out");
   lt_value a[2];
@@ -966,6 +1140,12 @@ TENSOR_API tensor_status tensor_ldexp_out(const tensor_t *self, const tensor_t *
   LT_OUTPUT(frame.out[0], out, "ldexp", "out");
   tensor_status status = lt_invoke(&frame, "ldexp");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_ldexp(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_ldexp(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa, tensor_t **exponent) {
@@ -1030,6 +1210,12 @@ TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const doubl
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_nan_to_num(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_nan_to_num(self, NULL, NULL, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_deg2rad(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "deg2rad", "out");
   lt_value a[1];
@@ -1057,6 +1243,12 @@ TENSOR_API tensor_status tensor_deg2rad_out(const tensor_t *self, tensor_t *out)
   LT_OUTPUT(frame.out[0], out, "deg2rad", "out");
   tensor_status status = lt_invoke(&frame, "deg2rad");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_deg2rad(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_deg2rad(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_rad2deg(const tensor_t *self, tensor_t **out) {
@@ -1088,6 +1280,12 @@ TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_rad2deg(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_rad2deg(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.expit", "out");
   lt_value a[1];
@@ -1107,6 +1305,12 @@ TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t
   LT_OUTPUT(frame.out[0], out, "special.expit", "out");
   tensor_status status = lt_invoke(&frame, "special.expit");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_expit(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_expit(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **out) {
@@ -1130,6 +1334,12 @@ TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_exp2(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_exp2(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_expm1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.expm1", "out");
   lt_value a[1];
@@ -1149,6 +1359,12 @@ TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t
   LT_OUTPUT(frame.out[0], out, "special.expm1", "out");
   tensor_status status = lt_invoke(&frame, "special.expm1");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_expm1(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_expm1(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_log1p(const tensor_t *self, tensor_t **out) {
@@ -1172,6 +1388,12 @@ TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_log1p(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_log1p(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_erf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.erf", "out");
   lt_value a[1];
@@ -1191,6 +1413,12 @@ TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *
   LT_OUTPUT(frame.out[0], out, "special.erf", "out");
   tensor_status status = lt_invoke(&frame, "special.erf");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_erf(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_erf(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **out) {
@@ -1214,6 +1442,12 @@ TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_erfc(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_erfc(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.erfinv", "out");
   lt_value a[1];
@@ -1233,6 +1467,12 @@ TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_
   LT_OUTPUT(frame.out[0], out, "special.erfinv", "out");
   tensor_status status = lt_invoke(&frame, "special.erfinv");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_erfinv(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_erfinv(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_gammaln(const tensor_t *self, tensor_t **out) {
@@ -1256,6 +1496,12 @@ TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_gammaln(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_gammaln(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.digamma", "out");
   lt_value a[1];
@@ -1275,6 +1521,12 @@ TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor
   LT_OUTPUT(frame.out[0], out, "special.digamma", "out");
   tensor_status status = lt_invoke(&frame, "special.digamma");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_digamma(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_digamma(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out) {
@@ -1298,6 +1550,12 @@ TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_psi(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_psi(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.i0", "out");
   lt_value a[1];
@@ -1319,6 +1577,12 @@ TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *o
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_i0(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_i0(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_sinc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.sinc", "out");
   lt_value a[1];
@@ -1338,6 +1602,12 @@ TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t 
   LT_OUTPUT(frame.out[0], out, "special.sinc", "out");
   tensor_status status = lt_invoke(&frame, "special.sinc");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_sinc(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_sinc(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
@@ -1363,6 +1633,12 @@ TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_round(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_round(self, 0, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double *eps, tensor_t **out) {
   LT_RESULT(out, "special.logit", "out");
   lt_value a[2];
@@ -1384,6 +1660,12 @@ TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const do
   LT_OUTPUT(frame.out[0], out, "special.logit", "out");
   tensor_status status = lt_invoke(&frame, "special.logit");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_logit(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_logit(self, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
@@ -1409,6 +1691,12 @@ TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_polygamma(int64_t n, const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_special_polygamma(n, self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64_t p, tensor_t **out) {
   LT_RESULT(out, "special.multigammaln", "out");
   lt_value a[2];
@@ -1430,6 +1718,12 @@ TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, i
   LT_OUTPUT(frame.out[0], out, "special.multigammaln", "out");
   tensor_status status = lt_invoke(&frame, "special.multigammaln");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_multigammaln(const tensor_t *self, int64_t p) {
+  tensor_t *made;
+  tensor_status status = tensor_special_multigammaln(self, p, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_gammainc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -1455,6 +1749,12 @@ TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_gammainc(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_special_gammainc(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special.gammaincc", "out");
   lt_value a[2];
@@ -1476,6 +1776,12 @@ TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, cons
   LT_OUTPUT(frame.out[0], out, "special.gammaincc", "out");
   tensor_status status = lt_invoke(&frame, "special.gammaincc");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_gammaincc(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_special_gammaincc(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -1526,6 +1832,18 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_xlogy(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_special_xlogy(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_special_xlogy_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_special_xlogy_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special.xlog1py", "out");
   lt_value a[2];
@@ -1572,6 +1890,18 @@ TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self,
   LT_OUTPUT(frame.out[0], out, "special.xlog1py", "out");
   tensor_status status = lt_invoke(&frame, "special.xlog1py");
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_special_xlog1py(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_special_xlog1py(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_special_xlog1py_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_special_xlog1py_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_t *other, tensor_t **out) {
@@ -1622,6 +1952,18 @@ TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, te
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_special_zeta(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_special_zeta(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_brief_special_zeta_scalar(const tensor_t *self, tensor_scalar other) {
+  tensor_t *made;
+  tensor_status status = tensor_special_zeta_scalar(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_diff(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t **out) {
   LT_RESULT(out, "diff", "out");
   lt_value a[5];
@@ -1651,6 +1993,12 @@ TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_diff(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_diff(self, 1, -1, NULL, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapezoid", "out");
   lt_value a[3];
@@ -1663,6 +2011,12 @@ TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, i
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_trapezoid(const tensor_t *y) {
+  tensor_t *made;
+  tensor_status status = tensor_trapezoid(y, tensor_int(1), -1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
@@ -1679,6 +2033,12 @@ TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_trapezoid_x(const tensor_t *y, const tensor_t *x) {
+  tensor_t *made;
+  tensor_status status = tensor_trapezoid_x(y, x, -1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapz", "out");
   lt_value a[3];
@@ -1691,6 +2051,12 @@ TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_trapz(const tensor_t *y) {
+  tensor_t *made;
+  tensor_status status = tensor_trapz(y, tensor_int(1), -1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
@@ -1707,6 +2073,12 @@ TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, in
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_trapz_x(const tensor_t *y, const tensor_t *x) {
+  tensor_t *made;
+  tensor_status status = tensor_trapz_x(y, x, -1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cumulative_trapezoid", "out");
   lt_value a[3];
@@ -1721,6 +2093,12 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_s
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_cumulative_trapezoid(const tensor_t *y) {
+  tensor_t *made;
+  tensor_status status = tensor_cumulative_trapezoid(y, tensor_int(1), -1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cumulative_trapezoid.x", "out");
   lt_value a[3];
@@ -1733,6 +2111,12 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const 
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_cumulative_trapezoid_x(const tensor_t *y, const tensor_t *x) {
+  tensor_t *made;
+  tensor_status status = tensor_cumulative_trapezoid_x(y, x, -1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, const tensor_t *fweights, const tensor_t *aweights, tensor_t **out) {
@@ -1750,6 +2134,12 @@ TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, co
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_cov(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_cov(self, 1, NULL, NULL, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "corrcoef", "out");
   lt_value a[1];
@@ -1760,6 +2150,12 @@ TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_corrcoef(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_corrcoef(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_cross(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t **out) {
@@ -1787,6 +2183,12 @@ TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_cross(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_cross(self, other, TENSOR_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "trace", "out");
   lt_value a[1];
@@ -1797,6 +2199,12 @@ TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_trace(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_trace(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other, tensor_scalar p, tensor_t **out) {
@@ -1813,6 +2221,12 @@ TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_dist(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_dist(self, other, tensor_int(2), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "from_data", "out");
   lt_value a[3];
@@ -1825,6 +2239,12 @@ TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_from_data(void *data, const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_from_data(data, size, size_len, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only, tensor_t **out) {
@@ -1844,6 +2264,12 @@ TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dty
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_brief_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only) {
+  tensor_t *made;
+  tensor_status status = tensor_from_blob(data, nbytes, dtype, size, size_len, stride, stride_len, deleter, context, read_only, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
@@ -1882,10 +2308,99 @@ TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_sto
   return status;
 }
 
+TENSOR_API tensor_status tensor_lend(const tensor_t *self, tensor_t **held, void **data, bool *read_only) {
+  LT_RESULT(held, "lend", "held");
+  LT_RESULT(data, "lend", "data");
+  LT_RESULT(read_only, "lend", "read_only");
+  lt_value a[1];
+  lt_frame frame = {.op = 434, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lend", "self");
+  tensor_status status = lt_invoke(&frame, "lend");
+  if (status == TENSOR_OK) {
+    *held = (tensor_t *)frame.results[0].pointer;
+    *data = (void *)frame.results[1].pointer;
+    *read_only = (bool)frame.results[2].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_from_file(const char *filename, int32_t shared, int64_t size, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "from_file", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 435, .mode = LT_FUNCTION, .args = a};
+  LT_TEXT(filename, "from_file", "filename"); a[0].text = filename;
+  a[1].i = shared;
+  a[2].i = size;
+  LT_ENUM(dtype, -1, 13, "from_file", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "from_file", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 2, "from_file", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "from_file");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_brief_from_file(const char *filename) {
+  tensor_t *made;
+  tensor_status status = tensor_from_file(filename, -1, 0, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API tensor_status tensor_share_memory_(tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 436, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "share_memory_", "self");
+  tensor_status status = lt_invoke(&frame, "share_memory_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_shared(const tensor_t *self, bool *out) {
+  LT_RESULT(out, "is_shared", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 437, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "is_shared", "self");
+  tensor_status status = lt_invoke(&frame, "is_shared");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_pin_memory(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "pin_memory", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 438, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "pin_memory", "self");
+  tensor_status status = lt_invoke(&frame, "pin_memory");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_brief_pin_memory(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_pin_memory(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API tensor_status tensor_is_pinned(const tensor_t *self, bool *out) {
+  LT_RESULT(out, "is_pinned", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 439, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "is_pinned", "self");
+  tensor_status status = lt_invoke(&frame, "is_pinned");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device, tensor_storage_t **out) {
   LT_RESULT(out, "storage_new", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 434, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 440, .mode = LT_FUNCTION, .args = a};
   a[0].i = nbytes;
   LT_ENUM(device.type, -1, 2, "storage_new", "device"); a[1].device = device;
   tensor_status status = lt_invoke(&frame, "storage_new");
@@ -1895,10 +2410,36 @@ TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device
   return status;
 }
 
+TENSOR_API tensor_status tensor_storage_from_file(const char *filename, bool shared, int64_t nbytes, tensor_storage_t **out) {
+  LT_RESULT(out, "storage_from_file", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 441, .mode = LT_FUNCTION, .args = a};
+  LT_TEXT(filename, "storage_from_file", "filename"); a[0].text = filename;
+  a[1].i = shared;
+  a[2].i = nbytes;
+  tensor_status status = lt_invoke(&frame, "storage_from_file");
+  if (status == TENSOR_OK) {
+    *out = (tensor_storage_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_filename(const tensor_storage_t *self, char **out) {
+  LT_RESULT(out, "storage_filename", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 442, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_filename", "self");
+  tensor_status status = lt_invoke(&frame, "storage_filename");
+  if (status == TENSOR_OK) {
+    *out = (char *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int64_t *out) {
   LT_RESULT(out, "storage_nbytes", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 435, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 443, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_nbytes", "self");
   tensor_status status = lt_invoke(&frame, "storage_nbytes");
   if (status == TENSOR_OK) {
@@ -1910,7 +2451,7 @@ TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int
 TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, void **out) {
   LT_RESULT(out, "storage_data_ptr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 436, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 444, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_data_ptr", "self");
   tensor_status status = lt_invoke(&frame, "storage_data_ptr");
   if (status == TENSOR_OK) {
@@ -1919,27 +2460,172 @@ TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, v
   return status;
 }
 
+TENSOR_API tensor_status tensor_storage_view(const tensor_storage_t *self, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "storage_view", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 445, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_view", "self");
+  LT_ENUM(dtype, -1, 18, "storage_view", "dtype"); a[1].i = dtype;
+  tensor_status status = lt_invoke(&frame, "storage_view");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_brief_storage_view(const tensor_storage_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_storage_view(self, TENSOR_DTYPE_NONE, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API tensor_status tensor_storage_slice(const tensor_storage_t *self, int64_t start, int64_t stop, tensor_storage_t **out) {
+  LT_RESULT(out, "storage_slice", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 446, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_slice", "self");
+  a[1].i = start;
+  a[2].i = stop;
+  tensor_status status = lt_invoke(&frame, "storage_slice");
+  if (status == TENSOR_OK) {
+    *out = (tensor_storage_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_clone(const tensor_storage_t *self, tensor_storage_t **out) {
+  LT_RESULT(out, "storage_clone", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 447, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_clone", "self");
+  tensor_status status = lt_invoke(&frame, "storage_clone");
+  if (status == TENSOR_OK) {
+    *out = (tensor_storage_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_fill_(tensor_storage_t *self, int64_t value) {
+  lt_value a[2];
+  lt_frame frame = {.op = 448, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_fill_", "self");
+  a[1].i = value;
+  tensor_status status = lt_invoke(&frame, "storage_fill_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_copy_(tensor_storage_t *self, const tensor_storage_t *source) {
+  lt_value a[2];
+  lt_frame frame = {.op = 449, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_copy_", "self");
+  LT_REQUIRED(a[1], source, LT_STORAGE, "storage_copy_", "source");
+  tensor_status status = lt_invoke(&frame, "storage_copy_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_byteswap_(tensor_storage_t *self, tensor_dtype dtype) {
+  lt_value a[2];
+  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_byteswap_", "self");
+  LT_ENUM(dtype, -1, 18, "storage_byteswap_", "dtype"); a[1].i = dtype;
+  tensor_status status = lt_invoke(&frame, "storage_byteswap_");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t nbytes) {
   lt_value a[2];
-  lt_frame frame = {.op = 437, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_resize_", "self");
   a[1].i = nbytes;
   tensor_status status = lt_invoke(&frame, "storage_resize_");
   return status;
 }
 
-TENSOR_API tensor_status tensor_storage_fix_(tensor_storage_t *self) {
+TENSOR_API tensor_status tensor_storage_resizable(const tensor_storage_t *self, bool *out) {
+  LT_RESULT(out, "storage_resizable", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 438, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_fix_", "self");
-  tensor_status status = lt_invoke(&frame, "storage_fix_");
+  lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_resizable", "self");
+  tensor_status status = lt_invoke(&frame, "storage_resizable");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_share_memory_(tensor_storage_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 453, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_share_memory_", "self");
+  tensor_status status = lt_invoke(&frame, "storage_share_memory_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_is_shared(const tensor_storage_t *self, bool *out) {
+  LT_RESULT(out, "storage_is_shared", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 454, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_is_shared", "self");
+  tensor_status status = lt_invoke(&frame, "storage_is_shared");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_descriptor(const tensor_storage_t *self, int64_t *out) {
+  LT_RESULT(out, "storage_descriptor", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_descriptor", "self");
+  tensor_status status = lt_invoke(&frame, "storage_descriptor");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_from_descriptor(int64_t descriptor, int64_t nbytes, tensor_storage_t **out) {
+  LT_RESULT(out, "storage_from_descriptor", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
+  a[0].i = descriptor;
+  a[1].i = nbytes;
+  tensor_status status = lt_invoke(&frame, "storage_from_descriptor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_storage_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_pin_memory(const tensor_storage_t *self, tensor_storage_t **out) {
+  LT_RESULT(out, "storage_pin_memory", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_pin_memory", "self");
+  tensor_status status = lt_invoke(&frame, "storage_pin_memory");
+  if (status == TENSOR_OK) {
+    *out = (tensor_storage_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_storage_is_pinned(const tensor_storage_t *self, bool *out) {
+  LT_RESULT(out, "storage_is_pinned", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_STORAGE, "storage_is_pinned", "self");
+  tensor_status status = lt_invoke(&frame, "storage_is_pinned");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
   return status;
 }
 
 TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self, tensor_device *out) {
   LT_RESULT(out, "storage_get_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 439, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_get_device", "self");
   tensor_status status = lt_invoke(&frame, "storage_get_device");
   if (status == TENSOR_OK) {
@@ -1951,7 +2637,7 @@ TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self,
 TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, int64_t *out) {
   LT_RESULT(out, "storage_use_count", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 440, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_use_count", "self");
   tensor_status status = lt_invoke(&frame, "storage_use_count");
   if (status == TENSOR_OK) {
@@ -1963,9 +2649,9 @@ TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, 
 TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, tensor_dtype dtype, char **out) {
   LT_RESULT(out, "storage_to_string", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 441, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_to_string", "self");
-  LT_ENUM(dtype, -1, 13, "storage_to_string", "dtype"); a[1].i = dtype;
+  LT_ENUM(dtype, -1, 18, "storage_to_string", "dtype"); a[1].i = dtype;
   tensor_status status = lt_invoke(&frame, "storage_to_string");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -1973,40 +2659,71 @@ TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, 
   return status;
 }
 
-TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int64_t *cached, int64_t *blocks) {
+TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int64_t *cached, int64_t *limit, int64_t *tensors, int64_t *storages) {
   LT_RESULT(in_use, "memory_stats", "in_use");
   LT_RESULT(peak, "memory_stats", "peak");
   LT_RESULT(cached, "memory_stats", "cached");
-  LT_RESULT(blocks, "memory_stats", "blocks");
+  LT_RESULT(limit, "memory_stats", "limit");
+  LT_RESULT(tensors, "memory_stats", "tensors");
+  LT_RESULT(storages, "memory_stats", "storages");
   lt_value a[1];
-  lt_frame frame = {.op = 442, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "memory_stats");
   if (status == TENSOR_OK) {
     *in_use = (int64_t)frame.results[0].i;
     *peak = (int64_t)frame.results[1].i;
     *cached = (int64_t)frame.results[2].i;
-    *blocks = (int64_t)frame.results[3].i;
+    *limit = (int64_t)frame.results[3].i;
+    *tensors = (int64_t)frame.results[4].i;
+    *storages = (int64_t)frame.results[5].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_memory_stats_of(tensor_dtype dtype, int64_t *tensors, int64_t *storages, int64_t *nbytes) {
+  LT_RESULT(tensors, "memory_stats_of", "tensors");
+  LT_RESULT(storages, "memory_stats_of", "storages");
+  LT_RESULT(nbytes, "memory_stats_of", "nbytes");
+  lt_value a[1];
+  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
+  LT_ENUM(dtype, -1, 13, "memory_stats_of", "dtype"); a[0].i = dtype;
+  tensor_status status = lt_invoke(&frame, "memory_stats_of");
+  if (status == TENSOR_OK) {
+    *tensors = (int64_t)frame.results[0].i;
+    *storages = (int64_t)frame.results[1].i;
+    *nbytes = (int64_t)frame.results[2].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_memory_summary(char **out) {
+  LT_RESULT(out, "memory_summary", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "memory_summary");
+  if (status == TENSOR_OK) {
+    *out = (char *)frame.results[0].pointer;
   }
   return status;
 }
 
 TENSOR_API tensor_status tensor_reset_peak_memory_stats(void) {
   lt_value a[1];
-  lt_frame frame = {.op = 443, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "reset_peak_memory_stats");
   return status;
 }
 
 TENSOR_API tensor_status tensor_empty_cache(void) {
   lt_value a[1];
-  lt_frame frame = {.op = 444, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "empty_cache");
   return status;
 }
 
 TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes) {
   lt_value a[1];
-  lt_frame frame = {.op = 445, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
   a[0].i = nbytes;
   tensor_status status = lt_invoke(&frame, "set_memory_limit");
   return status;
@@ -2015,7 +2732,7 @@ TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes) {
 TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
   LT_RESULT(out, "view", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 446, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view", "self");
   LT_SPAN(size, size_len, "view", "size"); a[1].list.data = size, a[1].list.length = size_len;
   tensor_status status = lt_invoke(&frame, "view");
@@ -2025,10 +2742,16 @@ TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_view(const tensor_t *self, const int64_t *size, int64_t size_len) {
+  tensor_t *made;
+  tensor_status status = tensor_view(self, size, size_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "view.dtype", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 447, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view.dtype", "self");
   LT_ENUM(dtype, -1, 13, "view.dtype", "dtype"); a[1].i = dtype;
   tensor_status status = lt_invoke(&frame, "view.dtype");
@@ -2038,10 +2761,16 @@ TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dt
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_view_dtype(const tensor_t *self, tensor_dtype dtype) {
+  tensor_t *made;
+  tensor_status status = tensor_view_dtype(self, dtype, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "view_as", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 448, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view_as", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "view_as", "other");
   tensor_status status = lt_invoke(&frame, "view_as");
@@ -2051,10 +2780,16 @@ TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_view_as(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_view_as(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *shape, int64_t shape_len, tensor_t **out) {
   LT_RESULT(out, "reshape", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 449, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "reshape", "self");
   LT_SPAN(shape, shape_len, "reshape", "shape"); a[1].list.data = shape, a[1].list.length = shape_len;
   tensor_status status = lt_invoke(&frame, "reshape");
@@ -2064,10 +2799,16 @@ TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *sha
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_reshape(const tensor_t *self, const int64_t *shape, int64_t shape_len) {
+  tensor_t *made;
+  tensor_status status = tensor_reshape(self, shape, shape_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "reshape_as", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "reshape_as", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "reshape_as", "other");
   tensor_status status = lt_invoke(&frame, "reshape_as");
@@ -2077,10 +2818,16 @@ TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_reshape_as(const tensor_t *self, const tensor_t *other) {
+  tensor_t *made;
+  tensor_status status = tensor_reshape_as(self, other, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim, int64_t end_dim, tensor_t **out) {
   LT_RESULT(out, "flatten", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "flatten", "self");
   a[1].i = start_dim;
   a[2].i = end_dim;
@@ -2091,10 +2838,16 @@ TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim,
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_flatten(const tensor_t *self, int64_t start_dim, int64_t end_dim) {
+  tensor_t *made;
+  tensor_status status = tensor_flatten(self, start_dim, end_dim, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len, tensor_t **out) {
   LT_RESULT(out, "unflatten", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unflatten", "self");
   a[1].i = dim;
   LT_SPAN(sizes, sizes_len, "unflatten", "sizes"); a[2].list.data = sizes, a[2].list.length = sizes_len;
@@ -2105,10 +2858,16 @@ TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, con
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_unflatten(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len) {
+  tensor_t *made;
+  tensor_status status = tensor_unflatten(self, dim, sizes, sizes_len, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ravel", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 453, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ravel", "self");
   tensor_status status = lt_invoke(&frame, "ravel");
   if (status == TENSOR_OK) {
@@ -2117,10 +2876,16 @@ TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_ravel(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_ravel(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "t.matrix", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 454, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
   tensor_status status = lt_invoke(&frame, "t.matrix");
   if (status == TENSOR_OK) {
@@ -2131,16 +2896,22 @@ TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 454, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 476, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
   tensor_status status = lt_invoke(&frame, "t.matrix");
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_t_matrix(const tensor_t *self) {
+  tensor_t *made;
+  tensor_status status = tensor_t_matrix(self, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_transpose(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
   LT_RESULT(out, "transpose", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "transpose", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -2153,7 +2924,7 @@ TENSOR_API tensor_status tensor_transpose(const tensor_t *self, int64_t dim0, in
 
 TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t dim1) {
   lt_value a[3];
-  lt_frame frame = {.op = 455, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 477, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "transpose", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -2161,10 +2932,16 @@ TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_transpose(const tensor_t *self, int64_t dim0, int64_t dim1) {
+  tensor_t *made;
+  tensor_status status = tensor_transpose(self, dim0, dim1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, int64_t axis1, tensor_t **out) {
   LT_RESULT(out, "swapaxes", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapaxes", "self");
   a[1].i = axis0;
   a[2].i = axis1;
@@ -2177,7 +2954,7 @@ TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, in
 
 TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t axis1) {
   lt_value a[3];
-  lt_frame frame = {.op = 456, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 478, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapaxes", "self");
   a[1].i = axis0;
   a[2].i = axis1;
@@ -2185,10 +2962,16 @@ TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t
   return status;
 }
 
+TENSOR_API intptr_t tensor_brief_swapaxes(const tensor_t *self, int64_t axis0, int64_t axis1) {
+  tensor_t *made;
+  tensor_status status = tensor_swapaxes(self, axis0, axis1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
   LT_RESULT(out, "swapdims", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapdims", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -2201,7 +2984,7 @@ TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int
 
 TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t dim1) {
   lt_value a[3];
-  lt_frame frame = {.op = 457, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 479, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapdims", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -2209,344 +2992,9 @@ TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t 
   return status;
 }
 
-TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
-  LT_RESULT(out, "permute", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "permute", "self");
-  LT_SPAN(dims, dims_len, "permute", "dims"); a[1].list.data = dims, a[1].list.length = dims_len;
-  tensor_status status = lt_invoke(&frame, "permute");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out) {
-  LT_RESULT(out, "movedim", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "movedim", "self");
-  a[1].i = source;
-  a[2].i = destination;
-  tensor_status status = lt_invoke(&frame, "movedim");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out) {
-  LT_RESULT(out, "movedim.list", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "movedim.list", "self");
-  LT_SPAN(source, source_len, "movedim.list", "source"); a[1].list.data = source, a[1].list.length = source_len;
-  LT_SPAN(destination, destination_len, "movedim.list", "destination"); a[2].list.data = destination, a[2].list.length = destination_len;
-  tensor_status status = lt_invoke(&frame, "movedim.list");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out) {
-  LT_RESULT(out, "moveaxis", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "moveaxis", "self");
-  a[1].i = source;
-  a[2].i = destination;
-  tensor_status status = lt_invoke(&frame, "moveaxis");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out) {
-  LT_RESULT(out, "moveaxis.list", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "moveaxis.list", "self");
-  LT_SPAN(source, source_len, "moveaxis.list", "source"); a[1].list.data = source, a[1].list.length = source_len;
-  LT_SPAN(destination, destination_len, "moveaxis.list", "destination"); a[2].list.data = destination, a[2].list.length = destination_len;
-  tensor_status status = lt_invoke(&frame, "moveaxis.list");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "T", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "T", "self");
-  tensor_status status = lt_invoke(&frame, "T");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "mT", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mT", "self");
-  tensor_status status = lt_invoke(&frame, "mT");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "mH", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mH", "self");
-  tensor_status status = lt_invoke(&frame, "mH");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "H", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "H", "self");
-  tensor_status status = lt_invoke(&frame, "H");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_adjoint(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "adjoint", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "adjoint", "self");
-  tensor_status status = lt_invoke(&frame, "adjoint");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_expand(const tensor_t *self, const int64_t *size, int64_t size_len, bool implicit, tensor_t **out) {
-  LT_RESULT(out, "expand", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "expand", "self");
-  LT_SPAN(size, size_len, "expand", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  a[2].i = implicit;
-  tensor_status status = lt_invoke(&frame, "expand");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_expand_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "expand_as", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "expand_as", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "expand_as", "other");
-  tensor_status status = lt_invoke(&frame, "expand_as");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_broadcast_to(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
-  LT_RESULT(out, "broadcast_to", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "broadcast_to", "self");
-  LT_SPAN(size, size_len, "broadcast_to", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  tensor_status status = lt_invoke(&frame, "broadcast_to");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_squeeze(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "squeeze", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze", "self");
-  tensor_status status = lt_invoke(&frame, "squeeze");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_squeeze_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 471, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze", "self");
-  tensor_status status = lt_invoke(&frame, "squeeze");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_squeeze_dim(const tensor_t *self, int64_t dim, tensor_t **out) {
-  LT_RESULT(out, "squeeze.dim", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dim", "self");
-  a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "squeeze.dim");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_squeeze_dim_(tensor_t *self, int64_t dim) {
-  lt_value a[2];
-  lt_frame frame = {.op = 472, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dim", "self");
-  a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "squeeze.dim");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_squeeze_dims(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
-  LT_RESULT(out, "squeeze.dims", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dims", "self");
-  LT_SPAN(dim, dim_len, "squeeze.dims", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  tensor_status status = lt_invoke(&frame, "squeeze.dims");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_squeeze_dims_(tensor_t *self, const int64_t *dim, int64_t dim_len) {
-  lt_value a[2];
-  lt_frame frame = {.op = 473, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dims", "self");
-  LT_SPAN(dim, dim_len, "squeeze.dims", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  tensor_status status = lt_invoke(&frame, "squeeze.dims");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_unsqueeze(const tensor_t *self, int64_t dim, tensor_t **out) {
-  LT_RESULT(out, "unsqueeze", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "unsqueeze", "self");
-  a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "unsqueeze");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_unsqueeze_(tensor_t *self, int64_t dim) {
-  lt_value a[2];
-  lt_frame frame = {.op = 474, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "unsqueeze", "self");
-  a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "unsqueeze");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
-  LT_RESULT(out, "narrow", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "narrow", "self");
-  a[1].i = dim;
-  a[2].i = start;
-  a[3].i = length;
-  tensor_status status = lt_invoke(&frame, "narrow");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim, const tensor_t *start, int64_t length, tensor_t **out) {
-  LT_RESULT(out, "narrow.tensor", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "narrow.tensor", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], start, LT_TENSOR, "narrow.tensor", "start");
-  a[3].i = length;
-  tensor_status status = lt_invoke(&frame, "narrow.tensor");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_select(const tensor_t *self, int64_t dim, int64_t index, tensor_t **out) {
-  LT_RESULT(out, "select", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "select", "self");
-  a[1].i = dim;
-  a[2].i = index;
-  tensor_status status = lt_invoke(&frame, "select");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out) {
-  LT_RESULT(out, "slice", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "slice", "self");
-  a[1].i = dim;
-  a[2].i = start;
-  a[3].i = end;
-  a[4].i = step;
-  tensor_status status = lt_invoke(&frame, "slice");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_as_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out) {
-  LT_RESULT(out, "as_strided", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "as_strided", "self");
-  LT_SPAN(size, size_len, "as_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_SPAN(stride, stride_len, "as_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
-  a[3].i = storage_offset;
-  tensor_status status = lt_invoke(&frame, "as_strided");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_as_strided_(tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset) {
-  lt_value a[4];
-  lt_frame frame = {.op = 479, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "as_strided", "self");
-  LT_SPAN(size, size_len, "as_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_SPAN(stride, stride_len, "as_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
-  a[3].i = storage_offset;
-  tensor_status status = lt_invoke(&frame, "as_strided");
-  return status;
+TENSOR_API intptr_t tensor_brief_swapdims(const tensor_t *self, int64_t dim0, int64_t dim1) {
+  tensor_t *made;
+  tensor_status status = tensor_swapdims(self, dim0, dim1, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 

@@ -61,8 +61,8 @@ func slotOf(handle unsafe.Pointer) *slot {
 	return of((*C.lt_slot)(unsafe.Pointer(uintptr(handle) &^ (C.LT_SLOT_BYTES - 1))))
 }
 
-// take gives a free slot, making more when too few are out of quarantine.
-func take() (*slot, error) {
+// take gives a free slot what a handle is to hold, making more slots when too few are out of quarantine.
+func take(t *tensor.Tensor, st *storage.Storage, g *random.Generator) (*slot, error) {
 	slots.Lock()
 	if slots.free <= quarantine {
 		if err := grow(); err != nil && slots.free == 0 {
@@ -74,8 +74,8 @@ func take() (*slot, error) {
 	slots.first = s.next
 	slots.free--
 	*slots.taken++
+	s.tensor, s.storage, s.generator, s.next = t, st, g, nil
 	slots.Unlock()
-	s.next = nil
 	return s, nil
 }
 
@@ -124,19 +124,20 @@ func release(s *slot) {
 		C.free(unsafe.Pointer(s.c.sizes))
 	}
 	s.c.dim = 0
-	if s.tensor != nil {
-		s.tensor.Recycle()
-	}
-	if s.storage != nil {
-		s.storage.Release()
-	}
-	s.tensor, s.storage, s.generator = nil, nil, nil
+	t, st := s.tensor, s.storage
 	s.c.generation++
 	setState(s, C.LT_EMPTY)
 	slots.Lock()
+	s.tensor, s.storage, s.generator = nil, nil, nil
 	put(s)
 	*slots.taken--
 	slots.Unlock()
+	if t != nil {
+		t.Recycle()
+	}
+	if st != nil {
+		st.Release()
+	}
 }
 
 // setState needs no barrier: a handle reaches another thread only through the caller's own synchronization.
@@ -159,32 +160,29 @@ func large(s *storage.Storage) bool { return s.Nbytes() >= immediateBytes || !s.
 
 // newTensor makes a handle that owns t.
 func newTensor(t *tensor.Tensor) (*C.lt_slot, error) {
-	s, err := take()
+	s, err := take(t, nil, nil)
 	if err != nil {
 		t.Release()
 		return nil, err
 	}
-	s.tensor = t
 	describe(s)
 	return publish(s, C.LT_TENSOR, large(t.Storage())), nil
 }
 
 func newStorage(st *storage.Storage) (*C.lt_slot, error) {
-	s, err := take()
+	s, err := take(nil, st, nil)
 	if err != nil {
 		st.Release()
 		return nil, err
 	}
-	s.storage = st
 	return publish(s, C.LT_STORAGE, large(st)), nil
 }
 
 func newGenerator(g *random.Generator) (*C.lt_slot, error) {
-	s, err := take()
+	s, err := take(nil, nil, g)
 	if err != nil {
 		return nil, err
 	}
-	s.generator = g
 	return publish(s, C.LT_GENERATOR, false), nil
 }
 

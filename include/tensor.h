@@ -73,7 +73,12 @@ typedef enum tensor_dtype {
   TENSOR_COMPLEX64 = 10,
   TENSOR_COMPLEX128 = 11,
   TENSOR_COMPLEX32 = 12,
-  TENSOR_BCOMPLEX32 = 13
+  TENSOR_BCOMPLEX32 = 13,
+  TENSOR_QUINT8 = 14,  // the quantized types: storages hold their integers, tensors have none of them
+  TENSOR_QINT8 = 15,
+  TENSOR_QINT32 = 16,
+  TENSOR_QUINT4X2 = 17,
+  TENSOR_QUINT2X4 = 18
 } tensor_dtype;
 
 typedef enum tensor_device_type {
@@ -209,11 +214,15 @@ TENSOR_API const char *tensor_dtype_name(tensor_dtype dtype);
 
 // ---------------------------------------------------------------------------------------------------------------- DLPack
 
-// Shares a CPU tensor with another library: *out is a DLManagedTensorVersioned when with_version is set, otherwise a
-// DLManagedTensor. The consumer calls its deleter. Read-only tensors need a version.
-TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_version, void **out);
-// Takes over a DLManagedTensor or DLManagedTensorVersioned of CPU memory without copying (new reference). Its deleter is
-// called when the last tensor over the memory is freed; on an error it is not called.
+// Shares a CPU tensor, or a copy of it, with another library: *out is a DLManagedTensorVersioned when with_version is set,
+// otherwise a DLManagedTensor. The consumer calls its deleter, from any thread, before or after self is freed. Read-only
+// tensors need a version. The storage of self can no longer be resized.
+TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_version, bool copy, void **out);
+// Calls the deleter of what tensor_to_dlpack gave or a producer handed over, and nobody took over. NULL is fine.
+TENSOR_API void tensor_dlpack_free(void *managed, bool with_version);
+// Takes over a DLManagedTensor or DLManagedTensorVersioned of CPU memory (new reference). Nothing is copied, except where a
+// stride is negative: the tensor is then a copy in the order of the dimensions. The deleter is called when the last
+// tensor over the memory is freed, from whichever thread that happens on; on an error it is not called.
 TENSOR_API tensor_status tensor_from_dlpack(void *managed, bool with_version, tensor_t **out);
 
 // ------------------------------------------------------------------------------------------------------------ creation
@@ -2196,8 +2205,39 @@ TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out);
 // The storage that `self` views, shared (new reference).
 TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_storage_t **out);
 
-// Makes a storage of `nbytes` zero bytes.
+// What an array of another library needs to use the memory of `self`: a tensor that keeps it alive (new reference), the address
+// of the first element, and whether it must not be written. The storage can no longer be resized or moved to shared
+// memory.
+TENSOR_API tensor_status tensor_lend(const tensor_t *self, tensor_t **held, void **data, bool *read_only);
+
+// Maps the first `size` elements of a file as a tensor of one dimension. With `shared`, changes go to the file, which is made or
+// lengthened where it is too short; otherwise they stay in this process, and the file must be long enough. A file must not be
+// cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
+TENSOR_API tensor_status tensor_from_file(const char *filename, int32_t shared, int64_t size, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Moves the storage of `self` into memory that other processes can map; every tensor over the storage moves along. Memory of another
+// library is copied. Storages whose memory an array of the host language shares cannot be moved.
+TENSOR_API tensor_status tensor_share_memory_(tensor_t *self);
+
+// True when other processes can map the memory of `self`; true for meta tensors, which have none.
+TENSOR_API tensor_status tensor_is_shared(const tensor_t *self, bool *out);
+
+// Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator.
+TENSOR_API tensor_status tensor_pin_memory(const tensor_t *self, tensor_t **out);
+
+// True when the memory is page-locked, which needs an accelerator.
+TENSOR_API tensor_status tensor_is_pinned(const tensor_t *self, bool *out);
+
+// Makes a storage of `nbytes` zero bytes. A storage on `meta` has a size and no bytes.
 TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device, tensor_storage_t **out);
+
+// Maps the first `nbytes` bytes of a file. With `shared`, changes go to the file, which is made or lengthened where it is too
+// short; otherwise they stay in this storage, and the file must be long enough. Mapped storages cannot be resized. A file must
+// not be cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
+TENSOR_API tensor_status tensor_storage_from_file(const char *filename, bool shared, int64_t nbytes, tensor_storage_t **out);
+
+// The file that changes of the storage go to; empty for storages without one. Free the text with tensor_string_free.
+TENSOR_API tensor_status tensor_storage_filename(const tensor_storage_t *self, char **out);
 
 // The storage's size in bytes.
 TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int64_t *out);
@@ -2205,13 +2245,54 @@ TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int
 // The address of the storage's first byte, NULL when it has none. Borrowed: valid until the storage is freed or resized.
 TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, void **out);
 
+// All whole elements of `dtype` in the storage, as a tensor of one dimension that shares them (new reference). Bytes, uint8, unless
+// given; the quantized dtypes give the integers that they keep.
+TENSOR_API tensor_status tensor_storage_view(const tensor_storage_t *self, tensor_dtype dtype, tensor_t **out);
+
+// The bytes from `start` to `stop`, shared (new reference). Neither storage can be resized from then on.
+TENSOR_API tensor_status tensor_storage_slice(const tensor_storage_t *self, int64_t start, int64_t stop, tensor_storage_t **out);
+
+// A copy of the storage (new reference).
+TENSOR_API tensor_status tensor_storage_clone(const tensor_storage_t *self, tensor_storage_t **out);
+
+// Sets every byte to the low 8 bits of `value`.
+TENSOR_API tensor_status tensor_storage_fill_(tensor_storage_t *self, int64_t value);
+
+// Copies the bytes of `source`, which must have the same size.
+TENSOR_API tensor_status tensor_storage_copy_(tensor_storage_t *self, const tensor_storage_t *source);
+
+// Reverses the order of the bytes of every element of `dtype`; complex elements part by part. The size must be a whole number of
+// elements.
+TENSOR_API tensor_status tensor_storage_byteswap_(tensor_storage_t *self, tensor_dtype dtype);
+
 // Changes the storage's size, keeping the bytes that fit. Tensors that view it keep their shapes, and must not be used
-// where they reach beyond a shrunk storage. Storages that another library owns cannot be resized.
+// where they reach beyond a shrunk storage. Mapped storages, slices, and storages whose memory another library owns or uses
+// cannot be resized.
 TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t nbytes);
 
-// Makes the storage keep its bytes where they are until it is freed; resizing it is an error from then on. For arrays of other
-// libraries that share the memory.
-TENSOR_API tensor_status tensor_storage_fix_(tensor_storage_t *self);
+// True when the storage can be resized.
+TENSOR_API tensor_status tensor_storage_resizable(const tensor_storage_t *self, bool *out);
+
+// Moves the storage into memory that other processes can map. Memory of another library is copied. Storages whose memory an array
+// of the host language shares cannot be moved.
+TENSOR_API tensor_status tensor_storage_share_memory_(tensor_storage_t *self);
+
+// True when other processes can map the storage: it is in shared memory, or mapped from a file with `shared`.
+TENSOR_API tensor_status tensor_storage_is_shared(const tensor_storage_t *self, bool *out);
+
+// The file descriptor with which another process maps a shared storage, by storage_from_descriptor. The storage owns it; send a duplicate. It
+// has no name in the file system: the memory is gone when the last process that has it ends, whatever way.
+TENSOR_API tensor_status tensor_storage_descriptor(const tensor_storage_t *self, int64_t *out);
+
+// Maps `nbytes` bytes of the shared memory that a descriptor from another process names (new reference). The descriptor stays the caller's.
+// Memory that this process has mapped already gives the storage that it has.
+TENSOR_API tensor_status tensor_storage_from_descriptor(int64_t descriptor, int64_t nbytes, tensor_storage_t **out);
+
+// Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator.
+TENSOR_API tensor_status tensor_storage_pin_memory(const tensor_storage_t *self, tensor_storage_t **out);
+
+// True when the memory is page-locked, which needs an accelerator.
+TENSOR_API tensor_status tensor_storage_is_pinned(const tensor_storage_t *self, bool *out);
 
 // Where the storage's bytes live.
 TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self, tensor_device *out);
@@ -2222,8 +2303,16 @@ TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, 
 // Prints the storage, one element a line, as bytes or as elements of `dtype`. Free the text with tensor_string_free.
 TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, tensor_dtype dtype, char **out);
 
-// Bytes of live storages, the highest such number so far, bytes kept for reuse, and the number of live storages.
-TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int64_t *cached, int64_t *blocks);
+// Bytes of live storages, without mapped files and other libraries' memory; the highest such number so far; bytes kept for reuse; the limit,
+// 0 for none; the number of live tensors, and of live storages that have bytes.
+TENSOR_API tensor_status tensor_memory_stats(int64_t *in_use, int64_t *peak, int64_t *cached, int64_t *limit, int64_t *tensors, int64_t *storages);
+
+// The number of live tensors of `dtype`, the number of storages that they view, and the bytes of these storages. Without a dtype: the
+// storages that programs hold as such.
+TENSOR_API tensor_status tensor_memory_stats_of(tensor_dtype dtype, int64_t *tensors, int64_t *storages, int64_t *nbytes);
+
+// All of memory_stats and memory_stats_of as a table for people. Free the text with tensor_string_free.
+TENSOR_API tensor_status tensor_memory_summary(char **out);
 
 // Sets the peak of memory_stats to the bytes in use now.
 TENSOR_API tensor_status tensor_reset_peak_memory_stats(void);
@@ -2231,7 +2320,8 @@ TENSOR_API tensor_status tensor_reset_peak_memory_stats(void);
 // Gives the bytes that are kept for reuse back to the system.
 TENSOR_API tensor_status tensor_empty_cache(void);
 
-// Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit.
+// Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit. The environment
+// variable LIBTENSOR_MEMORY_LIMIT sets it when the library is loaded: bytes, or a number with K, M, G or T for powers of 1024.
 TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes);
 
 // --------------------------------------------------------------------------------------------------------------- files

@@ -2060,6 +2060,23 @@ export class Tensor extends Handle {
    */
   untypedStorage(): Storage;
   /**
+   * Moves the storage of `self` into memory that other processes can map; every tensor over the storage moves along. Memory of another
+   * library is copied. Storages whose memory an array of the host language shares cannot be moved.
+   */
+  shareMemory_(): this;
+  /**
+   * True when other processes can map the memory of `self`; true for meta tensors, which have none.
+   */
+  isShared(): boolean;
+  /**
+   * Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator.
+   */
+  pinMemory(): Tensor;
+  /**
+   * True when the memory is page-locked, which needs an accelerator.
+   */
+  isPinned(): boolean;
+  /**
    * Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
    */
   view(size: Ints): Tensor;
@@ -2333,19 +2350,72 @@ export class Tensor extends Handle {
 /** Bytes that tensors share. */
 export class Storage extends Handle {
   /**
+   * The file that changes of the storage go to; empty for storages without one. Free the text with tensor_string_free.
+   */
+  filename(): string;
+  /**
    * The storage's size in bytes.
    */
   nbytes(): Int;
   /**
+   * All whole elements of `dtype` in the storage, as a tensor of one dimension that shares them (new reference). Bytes, uint8, unless
+   * given; the quantized dtypes give the integers that they keep.
+   */
+  view(options?: { dtype?: DType | null }): Tensor;
+  /**
+   * The bytes from `start` to `stop`, shared (new reference). Neither storage can be resized from then on.
+   */
+  slice(start: Int, options: { stop: Int }): Storage;
+  slice(start: Int, stop: Int): Storage;
+  /**
+   * A copy of the storage (new reference).
+   */
+  clone(): Storage;
+  /**
+   * Sets every byte to the low 8 bits of `value`.
+   */
+  fill_(value: Int): this;
+  /**
+   * Copies the bytes of `source`, which must have the same size.
+   */
+  copy_(source: Storage): this;
+  /**
+   * Reverses the order of the bytes of every element of `dtype`; complex elements part by part. The size must be a whole number of
+   * elements.
+   */
+  byteswap_(dtype: DType): this;
+  /**
    * Changes the storage's size, keeping the bytes that fit. Tensors that view it keep their shapes, and must not be used
-   * where they reach beyond a shrunk storage. Storages that another library owns cannot be resized.
+   * where they reach beyond a shrunk storage. Mapped storages, slices, and storages whose memory another library owns or uses
+   * cannot be resized.
    */
   resize_(nbytes: Int): this;
   /**
-   * Makes the storage keep its bytes where they are until it is freed; resizing it is an error from then on. For arrays of other
-   * libraries that share the memory.
+   * True when the storage can be resized.
    */
-  fix_(): this;
+  resizable(): boolean;
+  /**
+   * Moves the storage into memory that other processes can map. Memory of another library is copied. Storages whose memory an array
+   * of the host language shares cannot be moved.
+   */
+  shareMemory_(): this;
+  /**
+   * True when other processes can map the storage: it is in shared memory, or mapped from a file with `shared`.
+   */
+  isShared(): boolean;
+  /**
+   * The file descriptor with which another process maps a shared storage, by storage_from_descriptor. The storage owns it; send a duplicate. It
+   * has no name in the file system: the memory is gone when the last process that has it ends, whatever way.
+   */
+  descriptor(): Int;
+  /**
+   * Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator.
+   */
+  pinMemory(): Storage;
+  /**
+   * True when the memory is page-locked, which needs an accelerator.
+   */
+  isPinned(): boolean;
   /**
    * Where the storage's bytes live.
    */
@@ -5211,13 +5281,44 @@ export function distAsync(input: Tensor, other: Tensor, p: Scalar): Promise<Tens
  */
 export function isReadOnly(input: Tensor): boolean;
 /**
- * Makes a storage of `nbytes` zero bytes.
+ * Maps the first `size` elements of a file as a tensor of one dimension. With `shared`, changes go to the file, which is made or
+ * lengthened where it is too short; otherwise they stay in this process, and the file must be long enough. A file must not be
+ * cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
+ */
+export function fromFile(filename: string, options?: { shared?: boolean | null; size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+/** fromFile, off the event loop. */
+export function fromFileAsync(filename: string, options?: { shared?: boolean | null; size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+/**
+ * Makes a storage of `nbytes` zero bytes. A storage on `meta` has a size and no bytes.
  */
 export function storageNew(nbytes: Int, options?: { device?: Device | null }): Storage;
 /**
- * Bytes of live storages, the highest such number so far, bytes kept for reuse, and the number of live storages.
+ * Maps the first `nbytes` bytes of a file. With `shared`, changes go to the file, which is made or lengthened where it is too
+ * short; otherwise they stay in this storage, and the file must be long enough. Mapped storages cannot be resized. A file must
+ * not be cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
  */
-export function memoryStats(): { inUse: Int; peak: Int; cached: Int; blocks: Int };
+export function storageFromFile(filename: string, options?: { shared?: boolean; nbytes?: Int }): Storage;
+/**
+ * Maps `nbytes` bytes of the shared memory that a descriptor from another process names (new reference). The descriptor stays the caller's.
+ * Memory that this process has mapped already gives the storage that it has.
+ */
+export function storageFromDescriptor(descriptor: Int, options: { nbytes: Int }): Storage;
+export function storageFromDescriptor(descriptor: Int, nbytes: Int): Storage;
+/**
+ * Bytes of live storages, without mapped files and other libraries' memory; the highest such number so far; bytes kept for reuse; the limit,
+ * 0 for none; the number of live tensors, and of live storages that have bytes.
+ */
+export function memoryStats(): { inUse: Int; peak: Int; cached: Int; limit: Int; tensors: Int; storages: Int };
+/**
+ * The number of live tensors of `dtype`, the number of storages that they view, and the bytes of these storages. Without a dtype: the
+ * storages that programs hold as such.
+ */
+export function memoryStatsOf(options?: { dtype?: DType | null }): { tensors: Int; storages: Int; nbytes: Int };
+export function memoryStatsOf(dtype: DType | null): { tensors: Int; storages: Int; nbytes: Int };
+/**
+ * All of memory_stats and memory_stats_of as a table for people. Free the text with tensor_string_free.
+ */
+export function memorySummary(): string;
 /**
  * Sets the peak of memory_stats to the bytes in use now.
  */
@@ -5227,7 +5328,8 @@ export function resetPeakMemoryStats(): void;
  */
 export function emptyCache(): void;
 /**
- * Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit.
+ * Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit. The environment
+ * variable LIBTENSOR_MEMORY_LIMIT sets it when the library is loaded: bytes, or a number with K, M, G or T for powers of 1024.
  */
 export function setMemoryLimit(nbytes: Int): void;
 /**

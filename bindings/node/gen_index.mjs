@@ -272,6 +272,8 @@ const lt_frac = lt.frac;
 const lt_fracAsync = lt.fracAsync;
 const lt_frexp = lt.frexp;
 const lt_frexpAsync = lt.frexpAsync;
+const lt_fromFile = lt.fromFile;
+const lt_fromFileAsync = lt.fromFileAsync;
 const lt_full = lt.full;
 const lt_fullAsync = lt.fullAsync;
 const lt_fullLike = lt.fullLike;
@@ -419,6 +421,8 @@ const lt_meanAsync = lt.meanAsync;
 const lt_median = lt.median;
 const lt_medianAsync = lt.medianAsync;
 const lt_memoryStats = lt.memoryStats;
+const lt_memoryStatsOf = lt.memoryStatsOf;
+const lt_memorySummary = lt.memorySummary;
 const lt_meshgrid = lt.meshgrid;
 const lt_meshgridAsync = lt.meshgridAsync;
 const lt_min = lt.min;
@@ -640,6 +644,8 @@ const lt_std = lt.std;
 const lt_stdAsync = lt.stdAsync;
 const lt_stdMean = lt.stdMean;
 const lt_stdMeanAsync = lt.stdMeanAsync;
+const lt_storageFromDescriptor = lt.storageFromDescriptor;
+const lt_storageFromFile = lt.storageFromFile;
 const lt_storageNew = lt.storageNew;
 const lt_strided = lt.strided;
 const lt_sub = lt.sub;
@@ -998,6 +1004,8 @@ export {
   lt_fracAsync as fracAsync,
   lt_frexp as frexp,
   lt_frexpAsync as frexpAsync,
+  lt_fromFile as fromFile,
+  lt_fromFileAsync as fromFileAsync,
   lt_full as full,
   lt_fullAsync as fullAsync,
   lt_fullLike as fullLike,
@@ -1145,6 +1153,8 @@ export {
   lt_median as median,
   lt_medianAsync as medianAsync,
   lt_memoryStats as memoryStats,
+  lt_memoryStatsOf as memoryStatsOf,
+  lt_memorySummary as memorySummary,
   lt_meshgrid as meshgrid,
   lt_meshgridAsync as meshgridAsync,
   lt_min as min,
@@ -1366,6 +1376,8 @@ export {
   lt_stdAsync as stdAsync,
   lt_stdMean as stdMean,
   lt_stdMeanAsync as stdMeanAsync,
+  lt_storageFromDescriptor as storageFromDescriptor,
+  lt_storageFromFile as storageFromFile,
   lt_storageNew as storageNew,
   lt_strided as strided,
   lt_sub as sub,

@@ -6,7 +6,7 @@ int main(void) {
   for (int versioned = 0; versioned < 2; versioned++) {
     tensor_t *a = floats((float[]){1, 2, 3, 4, 5, 6}, sizes, 2), *b = NULL;
     void *managed = NULL;
-    OK(tensor_to_dlpack(a, versioned, &managed));
+    OK(tensor_to_dlpack(a, versioned, false, &managed));
     OK(tensor_from_dlpack(managed, versioned, &b));
     CHECK(data_of(a) == data_of(b) && tensor_sizes(b)[1] == 3 && tensor_strides(b)[0] == 3);
     OK(tensor_free(a));

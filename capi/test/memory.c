@@ -3,8 +3,8 @@
 #include "check.h"
 
 static int64_t in_use(void) {
-  int64_t used, peak, cached, blocks;
-  OK(tensor_memory_stats(&used, &peak, &cached, &blocks));
+  int64_t used, peak, cached, limit, tensors, storages;
+  OK(tensor_memory_stats(&used, &peak, &cached, &limit, &tensors, &storages));
   return used;
 }
 

@@ -25,6 +25,17 @@ const (
 	Count = 14
 )
 
+// The quantized types. Storages hold their elements, as plain integers; tensors have none of them.
+const (
+	QUint8   DType = 14
+	QInt8    DType = 15
+	QInt32   DType = 16
+	QUint4x2 DType = 17 // two elements a byte
+	QUint2x4 DType = 18 // four
+
+	named = 19
+)
+
 // Category orders dtypes for promotion: a higher category always wins over a lower one.
 type Category uint8
 
@@ -36,7 +47,7 @@ const (
 	Complex
 )
 
-var table = [Count]struct {
+var table = [named]struct {
 	name     string
 	size     int64
 	category Category
@@ -47,17 +58,32 @@ var table = [Count]struct {
 	Float32: {"float32", 4, Floating}, Float64: {"float64", 8, Floating},
 	Complex64: {"complex64", 8, Complex}, Complex128: {"complex128", 16, Complex},
 	Complex32: {"complex32", 4, Complex}, BComplex32: {"bcomplex32", 4, Complex},
+	QUint8: {"quint8", 1, Integral}, QInt8: {"qint8", 1, Integral}, QInt32: {"qint32", 4, Integral},
+	QUint4x2: {"quint4x2", 1, Integral}, QUint2x4: {"quint2x4", 1, Integral},
 }
 
-// Valid tells whether d names a dtype.
+// Valid tells whether d is a dtype of tensors.
 func (d DType) Valid() bool { return d >= 0 && d < Count }
 
 // String is the dtype's name, such as "float32".
 func (d DType) String() string {
-	if !d.Valid() {
+	if d < 0 || d >= named {
 		return "none"
 	}
 	return table[d].name
+}
+
+// Stored is the dtype of the integers that a quantized type keeps, and d itself otherwise.
+func (d DType) Stored() DType {
+	switch d {
+	case QUint8, QUint4x2, QUint2x4:
+		return Uint8
+	case QInt8:
+		return Int8
+	case QInt32:
+		return Int32
+	}
+	return d
 }
 
 // Size is the number of bytes of one element.

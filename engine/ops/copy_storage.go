@@ -3,6 +3,7 @@ package ops
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
@@ -79,8 +80,16 @@ func setTo(self *tensor.Tensor, s *storage.Storage, size, stride []int64, offset
 	if s.Device() != self.Device() {
 		return status.Runtimef("set_: attempted to set the storage of a tensor on device %v to a storage on different device %v", self.Device(), s.Device())
 	}
-	if uintptr(s.Data())%uintptr(alignOf(self.DType())) != 0 {
-		return status.Runtimef("set_: the storage is not aligned to the %d bytes that elements of %v need", alignOf(self.DType()), self.DType())
+	if err := aligned("set_", s, self.DType()); err != nil {
+		return err
 	}
 	return self.Set("set_", s, self.DType(), size, stride, offset)
+}
+
+// aligned refuses storages in which elements of d would lie across their alignment.
+func aligned(op string, s *storage.Storage, d dtype.DType) error {
+	if uintptr(s.Data())%uintptr(alignOf(d)) != 0 {
+		return status.Runtimef("%s: the storage at %v is not aligned to the %d bytes that elements of %v need; clone() it", op, s.Data(), alignOf(d), d)
+	}
+	return nil
 }

@@ -9,13 +9,16 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
+// dims copies sizes or strides, to the caller's stack when they are few.
+func dims(list []int64) []int64 { return append(make([]int64, 0, 6), list...) }
+
 // sliced views positions start:stop:step of dimension d, with Python's rules for negative and absent bounds.
 func sliced(op string, self *tensor.Tensor, d int, start, stop Int, step int64) (*tensor.Tensor, error) {
 	begin, n, err := sliceRange(op, self.Sizes()[d], start, stop, step)
 	if err != nil {
 		return nil, err
 	}
-	sizes, strides := slices.Clone(self.Sizes()), slices.Clone(self.Strides())
+	sizes, strides := dims(self.Sizes()), dims(self.Strides())
 	offset := self.Offset() + begin*strides[d]
 	sizes[d] = n
 	strides[d] *= step
@@ -59,7 +62,7 @@ func Slice(self *tensor.Tensor, dim int64, start, end Int, step int64) (*tensor.
 
 // dropped views one position of dimension d, which goes away. index is in range.
 func dropped(op string, self *tensor.Tensor, d int, index int64) (*tensor.Tensor, error) {
-	sizes, strides := slices.Delete(slices.Clone(self.Sizes()), d, d+1), slices.Delete(slices.Clone(self.Strides()), d, d+1)
+	sizes, strides := slices.Delete(dims(self.Sizes()), d, d+1), slices.Delete(dims(self.Strides()), d, d+1)
 	return self.View(op, sizes, strides, self.Offset()+index*self.Strides()[d])
 }
 
@@ -109,7 +112,7 @@ func Narrow(self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, erro
 
 // narrowed is Narrow of arguments known to be right.
 func narrowed(op string, self *tensor.Tensor, d int, start, length int64) (*tensor.Tensor, error) {
-	sizes := slices.Clone(self.Sizes())
+	sizes := dims(self.Sizes())
 	sizes[d] = length
 	return self.View(op, sizes, self.Strides(), self.Offset()+start*self.Strides()[d])
 }

@@ -19,7 +19,7 @@ type loader struct {
 	archive  *archive.Archive
 	prefix   string
 	places   *places
-	mapping  *storage.Mapping // nil when bytes are read
+	mapping  *storage.Storage // nil when bytes are read
 	storages map[string]*loading
 	tensors  []*tensor.Tensor
 	numbers  map[any]int // tensors by the value that they were made of
@@ -235,7 +235,7 @@ func (l *loader) find(key, location string) (*loading, error) {
 	case where.Type == device.Meta:
 		s.storage, err = storage.New(l.op, e.Size, where, false)
 	case l.mapping != nil && e.Stored() && e.Offset%dtype.Complex128.Size() == 0:
-		s.storage = l.mapping.Storage(e.Offset, e.Size)
+		s.storage, err = l.mapping.Slice(l.op, e.Offset, e.Offset+e.Size)
 	default:
 		s.entry = e
 		s.storage, err = storage.New(l.op, e.Size, where, false)

@@ -20,7 +20,7 @@ func Numel(op string, sizes []int64) (int64, error) {
 	overflow := false
 	for i, s := range sizes {
 		if s < 0 {
-			return 0, status.Runtimef("%s: size %d of dimension %d is negative in shape %v", op, s, i, sizes)
+			return 0, status.Runtimef("%s: size %d of dimension %d is negative in shape %v", op, s, i, slices.Clone(sizes))
 		}
 		if s == 0 {
 			zero = true
@@ -37,7 +37,7 @@ func Numel(op string, sizes []int64) (int64, error) {
 		return 0, nil
 	}
 	if overflow {
-		return 0, status.Runtimef("%s: shape %v has more elements than a 64-bit integer counts", op, sizes)
+		return 0, status.Runtimef("%s: shape %v has more elements than a 64-bit integer counts", op, slices.Clone(sizes))
 	}
 	return n, nil
 }

@@ -21,34 +21,21 @@ const (
 var memory struct {
 	inUse, peak, limit, blocks, cached atomic.Int64
 
-	mu    sync.Mutex
-	large []block
-	empty []func()
+	mu     sync.Mutex
+	large  []block
+	parked []Parking
+}
+
+// Parking keeps freed storages whole, for reuse.
+type Parking interface {
+	Held() (storages, bytes int64)
+	Empty()
 }
 
 type block struct {
 	data unsafe.Pointer
 	size int64
 }
-
-// Stats is a moment's account of the bytes that storages hold.
-type Stats struct {
-	InUse  int64 // bytes of live storages
-	Peak   int64 // highest InUse since the start or ResetPeak
-	Cached int64 // bytes kept for reuse
-	Blocks int64 // live storages with bytes of their own
-}
-
-// MemoryStats reads the account.
-func MemoryStats() Stats {
-	return Stats{InUse: memory.inUse.Load(), Peak: memory.peak.Load(), Cached: memory.cached.Load(), Blocks: memory.blocks.Load()}
-}
-
-// ResetPeak sets Peak to InUse.
-func ResetPeak() { memory.peak.Store(memory.inUse.Load()) }
-
-// SetLimit bounds InUse: allocations beyond it fail with a Memory error. 0 takes the bound away.
-func SetLimit(bytes int64) { memory.limit.Store(bytes) }
 
 // rounded is the size of the block that serves a request: whole cache lines for small ones, as asked for large ones.
 func rounded(size int64) int64 { return (size + alignment - 1) &^ (alignment - 1) }
@@ -57,7 +44,7 @@ func account(op string, size int64) error {
 	now := memory.inUse.Add(size)
 	if limit := memory.limit.Load(); limit > 0 && now > limit {
 		memory.inUse.Add(-size)
-		return status.Memoryf("%s: allocating %d bytes would exceed the memory limit of %d bytes (%d in use)", op, size, limit, now-size)
+		return exceeded(op, size, limit, now-size)
 	}
 	for peak := memory.peak.Load(); now > peak && !memory.peak.CompareAndSwap(peak, now); peak = memory.peak.Load() {
 	}
@@ -93,6 +80,9 @@ func allocate(op string, size int64, zero bool) (unsafe.Pointer, int64, error) {
 // system asks the operating system for a block, after giving it the cache when it has none.
 func system(op string, size int64) (unsafe.Pointer, bool, error) {
 	var zeroed C.int
+	if limit := memory.limit.Load(); limit > 0 && memory.inUse.Load()+memory.cached.Load() > limit {
+		EmptyCache()
+	}
 	p := C.lt_alloc(C.size_t(size), &zeroed)
 	if p == nil {
 		EmptyCache()
@@ -163,8 +153,8 @@ func evict() (p unsafe.Pointer, size int64) {
 
 // EmptyCache returns all cached blocks to the system.
 func EmptyCache() {
-	for _, empty := range memory.empty {
-		empty()
+	for _, p := range memory.parked {
+		p.Empty()
 	}
 	memory.mu.Lock()
 	defer memory.mu.Unlock()
@@ -175,5 +165,5 @@ func EmptyCache() {
 	memory.large = nil
 }
 
-// OnEmptyCache adds a cache of parked storages to those that EmptyCache empties. Call it from init.
-func OnEmptyCache(empty func()) { memory.empty = append(memory.empty, empty) }
+// AddParking tells of a place that keeps freed storages. Call it from init.
+func AddParking(p Parking) { memory.parked = append(memory.parked, p) }

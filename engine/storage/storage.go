@@ -21,16 +21,32 @@ type Storage struct {
 	refs     int64
 	device   device.Device
 	readOnly bool
-	fixed    bool // somebody else knows the address of the bytes: they must not move
-	owner    *External
+	fixed    atomic.Bool // somebody else knows the address of the bytes: they must not move
+	backing  backing
+}
+
+// backing is what lies behind bytes that are not a block of this package; nil for those that are.
+type backing interface {
+	release(s *Storage, data unsafe.Pointer)
 }
 
 // External is the owner of bytes that libtensor did not allocate. Deleter is a C function void (*)(void *) that is called
-// with Context exactly once, when the last reference goes, from whichever thread that happens on. Free is its like in Go.
+// with Context exactly once, when the last reference goes, from whichever thread that happens on.
 type External struct {
 	Deleter, Context unsafe.Pointer
-	Free             func()
 }
+
+func (e *External) release(*Storage, unsafe.Pointer) {
+	memory.blocks.Add(-1)
+	if e.Deleter != nil {
+		C.lt_call_deleter(e.Deleter, e.Context)
+	}
+}
+
+// part is the storage that a slice's bytes belong to.
+type part struct{ whole *Storage }
+
+func (p part) release(*Storage, unsafe.Pointer) { p.whole.Release() }
 
 // New makes a storage of nbytes on d with one reference. Bytes are zero when zero is set, otherwise arbitrary.
 func New(op string, nbytes int64, d device.Device, zero bool) (*Storage, error) {
@@ -43,7 +59,8 @@ func (s *Storage) Init(op string, nbytes int64, d device.Device, zero bool) erro
 	if nbytes < 0 {
 		return status.Runtimef("%s: a storage cannot have %d bytes", op, nbytes)
 	}
-	s.nbytes, s.capacity, s.device, s.readOnly, s.fixed = nbytes, 0, d, false, false
+	s.nbytes, s.capacity, s.device, s.readOnly = nbytes, 0, d, false
+	s.fixed.Store(false)
 	s.refs = 1
 	if nbytes == 0 || d.Type == device.Meta {
 		return nil
@@ -65,7 +82,7 @@ const ParkClasses = ParkLimit/alignment + 1
 // Park keeps the small block of a storage whose sole reference is being given up, for Unpark to use again. It does nothing
 // and returns false for other storages, which are to be released. Parked blocks count neither as in use nor as cached.
 func (s *Storage) Park() bool {
-	if s.owner != nil || s.fixed || s.capacity == 0 || s.capacity > ParkLimit || atomic.LoadInt64(&s.refs) != 1 {
+	if s.backing != nil || s.fixed.Load() || s.capacity == 0 || s.capacity > ParkLimit || atomic.LoadInt64(&s.refs) != 1 {
 		return false
 	}
 	memory.inUse.Add(-s.capacity)
@@ -92,14 +109,37 @@ func (s *Storage) Discard() {
 	s.data = nil
 }
 
+// Capacity is the size of the block behind the bytes.
+func (s *Storage) Capacity() int64 { return s.capacity }
+
 // Class is the class of the storage's block.
 func (s *Storage) Class() int64 { return ParkClass(s.capacity) }
 
 // FromExternal wraps nbytes at data, which owner keeps alive.
 func FromExternal(data unsafe.Pointer, nbytes int64, d device.Device, owner *External, readOnly bool) *Storage {
-	s := &Storage{data: data, nbytes: nbytes, device: d, owner: owner, readOnly: readOnly}
-	s.refs = 1
+	s := new(Storage)
+	s.InitExternal(data, nbytes, d, owner, readOnly)
 	return s
+}
+
+// InitExternal is FromExternal in memory that the caller has.
+func (s *Storage) InitExternal(data unsafe.Pointer, nbytes int64, d device.Device, owner *External, readOnly bool) {
+	memory.blocks.Add(1)
+	s.data, s.nbytes, s.device, s.refs, s.backing, s.readOnly = data, nbytes, d, 1, owner, readOnly
+}
+
+// Slice is a storage of the bytes from start to stop, which it shares. Neither can be resized from then on.
+func (s *Storage) Slice(op string, start, stop int64) (*Storage, error) {
+	if start < 0 || stop < start || stop > s.nbytes {
+		return nil, status.Indexf("%s: bytes %d to %d are out of range for a storage of size %d", op, start, stop, s.nbytes)
+	}
+	s.Fix()
+	made := &Storage{nbytes: stop - start, device: s.device, refs: 1, backing: part{s.Retain()}, readOnly: s.readOnly}
+	made.Fix()
+	if s.data != nil {
+		made.data = unsafe.Add(s.data, start)
+	}
+	return made, nil
 }
 
 // Data is the first byte; nil for empty and meta storages.
@@ -122,8 +162,11 @@ func (s *Storage) Device() device.Device { return s.device }
 // ReadOnly tells whether the bytes must not be written.
 func (s *Storage) ReadOnly() bool { return s.readOnly }
 
-// Owned tells whether the bytes are libtensor's own, so that the storage can be resized.
-func (s *Storage) Owned() bool { return s.owner == nil }
+// Owned tells whether the bytes are a block of libtensor's own.
+func (s *Storage) Owned() bool { return s.backing == nil }
+
+// Resizable tells whether Resize can give the storage another size.
+func (s *Storage) Resizable() bool { return s.Owned() && !s.fixed.Load() }
 
 // Refs is the number of references.
 func (s *Storage) Refs() int64 { return atomic.LoadInt64(&s.refs) }
@@ -136,40 +179,38 @@ func (s *Storage) Retain() *Storage {
 
 // Release drops a reference; the last one frees the bytes.
 func (s *Storage) Release() {
-	// A sole owner has nobody to race with.
-	if atomic.LoadInt64(&s.refs) == 1 {
+	// A sole owner has nobody to race with, except where memory is found by what it maps.
+	if s.backing == nil && atomic.LoadInt64(&s.refs) == 1 {
 		s.refs = 0
 	} else if atomic.AddInt64(&s.refs, -1) != 0 {
 		return
 	}
-	data, owner := s.data, s.owner
-	s.data, s.owner = nil, nil
-	if owner != nil {
-		if owner.Deleter != nil {
-			C.lt_call_deleter(owner.Deleter, owner.Context)
-		}
-		if owner.Free != nil {
-			owner.Free()
-		}
-		return
-	}
-	if data != nil {
+	s.free()
+}
+
+// free gives the bytes back to where they came from.
+func (s *Storage) free() {
+	data, backing := s.data, s.backing
+	s.data, s.backing = nil, nil
+	if backing != nil {
+		backing.release(s, data)
+	} else if data != nil {
 		release(data, s.capacity)
 	}
 }
 
 // Fix makes the storage keep its bytes where they are until it is freed: it can no longer be resized.
-func (s *Storage) Fix() { s.fixed = true }
+func (s *Storage) Fix() { s.fixed.Store(true) }
 
 // Resize changes the size, keeping the bytes that fit; new bytes are arbitrary.
 func (s *Storage) Resize(op string, nbytes int64) error {
 	switch {
 	case nbytes < 0:
 		return status.Runtimef("%s: a storage cannot have %d bytes", op, nbytes)
-	case !s.Owned():
-		return status.Runtimef("%s: trying to resize a storage of %d bytes that another library owns", op, s.nbytes)
-	case s.fixed && nbytes != s.nbytes:
-		return status.Runtimef("%s: trying to resize a storage of %d bytes to %d bytes, but it is not resizable: an array of the host language shares its memory", op, s.nbytes, nbytes)
+	case nbytes == s.nbytes:
+		return nil
+	case !s.Resizable():
+		return status.Runtimef("%s: trying to resize a storage of %d bytes to %d bytes, but it is not resizable: %s", op, s.nbytes, nbytes, s.holder())
 	case s.device.Type == device.Meta || nbytes <= s.capacity && nbytes > 0:
 		s.nbytes = nbytes
 		return nil
@@ -188,4 +229,20 @@ func (s *Storage) Resize(op string, nbytes int64) error {
 	}
 	s.data, s.capacity, s.nbytes = data, capacity, nbytes
 	return nil
+}
+
+// holder says who keeps the storage from being resized.
+func (s *Storage) holder() string {
+	switch b := s.backing.(type) {
+	case nil:
+		return "an array of the host language or a slice shares its memory"
+	case *region:
+		if b.filename != "" {
+			return "it is mapped from file <" + b.filename + ">"
+		}
+		return "it is mapped memory"
+	case part:
+		return "it is a slice of another storage"
+	}
+	return "another library owns its memory"
 }

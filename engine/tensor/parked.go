@@ -17,12 +17,25 @@ var parked [storage.ParkClasses]struct {
 	free []*fresh
 }
 
-func init() { storage.OnEmptyCache(emptyParked) }
+// parkedViews are freed tensors that shared another's storage, up to parkedKept of them.
+var parkedViews struct {
+	sync.Mutex
+	free []*Tensor
+}
+
+func init() { storage.AddParking(parking{}) }
+
+type parking struct{}
 
 // Recycle releases a tensor that nobody else refers to.
 func (t *Tensor) Recycle() {
 	f := t.whole
-	if f == nil || t.storage != &f.own || !f.own.Park() {
+	if f == nil {
+		t.Release()
+		parkView(t)
+		return
+	}
+	if t.storage != &f.own || !f.own.Park() {
 		t.Release()
 		return
 	}
@@ -54,7 +67,22 @@ func takeParked(nbytes int64, dev device.Device, strides []int64) (f *fresh) {
 	return f
 }
 
-func emptyParked() {
+// Held counts what is parked.
+func (parking) Held() (storages, bytes int64) {
+	for i := range parked {
+		list := &parked[i]
+		list.Lock()
+		for _, f := range list.free {
+			storages++
+			bytes += f.own.Capacity()
+		}
+		list.Unlock()
+	}
+	return storages, bytes
+}
+
+// Empty frees what is parked.
+func (parking) Empty() {
 	for i := range parked {
 		list := &parked[i]
 		list.Lock()
@@ -64,4 +92,26 @@ func emptyParked() {
 		list.free = nil
 		list.Unlock()
 	}
+}
+
+func parkView(t *Tensor) {
+	t.layout, t.number = Strided, false
+	parkedViews.Lock()
+	if len(parkedViews.free) < parkedKept {
+		parkedViews.free = append(parkedViews.free, t)
+	}
+	parkedViews.Unlock()
+}
+
+// takeView gives a tensor without storage and dimensions.
+func takeView() *Tensor {
+	parkedViews.Lock()
+	defer parkedViews.Unlock()
+	n := len(parkedViews.free)
+	if n == 0 {
+		return new(Tensor)
+	}
+	t := parkedViews.free[n-1]
+	parkedViews.free = parkedViews.free[:n-1]
+	return t
 }

@@ -139,7 +139,8 @@ func New(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, o
 	if err != nil {
 		return nil, err
 	}
-	t := &Tensor{storage: s.Retain(), dtype: d, offset: offset, numel: numel}
+	t := takeView()
+	t.storage, t.dtype, t.offset, t.numel = s.Retain(), d, offset, numel
 	t.setDims(len(sizes))
 	copy(t.sizes, sizes)
 	copy(t.strides, strides)
@@ -147,9 +148,36 @@ func New(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, o
 	return t, nil
 }
 
+// guest is a tensor over memory of another owner, allocated together with its storage.
+type guest struct {
+	Tensor
+	own   storage.Storage
+	owner storage.External
+}
+
+// FromExternal views nbytes at data on the CPU, which owner keeps alive. On an error, its deleter is not called.
+func FromExternal(op string, data unsafe.Pointer, nbytes int64, d dtype.DType, sizes, strides []int64, owner storage.External, readOnly bool) (*Tensor, error) {
+	g := new(guest)
+	g.own.InitExternal(data, nbytes, device.Host, &g.owner, readOnly)
+	numel, err := checkGeometry(op, &g.own, d, sizes, strides, 0)
+	if err != nil {
+		g.own.Release()
+		return nil, err
+	}
+	g.owner = owner
+	t := &g.Tensor
+	t.storage, t.dtype, t.numel = &g.own, d, numel
+	t.setDims(len(sizes))
+	copy(t.sizes, sizes)
+	copy(t.strides, strides)
+	t.contiguous = shape.IsContiguous(t.sizes, t.strides)
+	return t, nil
+}
+
+// The lists in its messages are copies, so that a caller's lists may live on the stack.
 func checkGeometry(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, offset int64) (int64, error) {
 	if len(sizes) != len(strides) {
-		return 0, status.Runtimef("%s: sizes %v and strides %v must have the same length", op, sizes, strides)
+		return 0, status.Runtimef("%s: sizes %v and strides %v must have the same length", op, slices.Clone(sizes), slices.Clone(strides))
 	}
 	if len(sizes) > shape.MaxDims {
 		return 0, status.Runtimef("%s: %d dimensions are more than the %d that a tensor can have", op, len(sizes), shape.MaxDims)
@@ -163,7 +191,7 @@ func checkGeometry(op string, s *storage.Storage, d dtype.DType, sizes, strides 
 	}
 	for i, stride := range strides {
 		if stride < 0 {
-			return 0, status.Runtimef("%s: stride %d of dimension %d is negative in %v; negative strides are not supported", op, stride, i, strides)
+			return 0, status.Runtimef("%s: stride %d of dimension %d is negative in %v; negative strides are not supported", op, stride, i, slices.Clone(strides))
 		}
 	}
 	lo, hi, err := shape.Span(op, sizes, strides, offset)
@@ -172,7 +200,7 @@ func checkGeometry(op string, s *storage.Storage, d dtype.DType, sizes, strides 
 	}
 	if have := s.Nbytes() / d.Size(); numel > 0 && (lo < 0 || hi >= have) {
 		return 0, status.Runtimef("%s: sizes %v, strides %v and storage offset %d of %v need a storage of %d bytes, but it has %d",
-			op, sizes, strides, offset, d, (hi+1)*d.Size(), s.Nbytes())
+			op, slices.Clone(sizes), slices.Clone(strides), offset, d, (hi+1)*d.Size(), s.Nbytes())
 	}
 	return numel, nil
 }
@@ -231,7 +259,9 @@ func (t *Tensor) ResizeStrided(op string, sizes, strides []int64) error {
 
 // Alias is another tensor with the same storage and geometry.
 func (t *Tensor) Alias() *Tensor {
-	a := &Tensor{storage: t.storage.Retain(), dtype: t.dtype, offset: t.offset, numel: t.numel, contiguous: t.contiguous, layout: t.layout, number: t.number}
+	a := takeView()
+	a.storage, a.dtype, a.offset, a.numel = t.storage.Retain(), t.dtype, t.offset, t.numel
+	a.contiguous, a.layout, a.number = t.contiguous, t.layout, t.number
 	a.setDims(len(t.sizes))
 	copy(a.sizes, t.sizes)
 	copy(a.strides, t.strides)

@@ -5701,6 +5701,63 @@ static const lt_operator overloads_untyped_storage[] = {
     {"untypedStorage", arguments_untyped_storage, results_untyped_storage, 1, 1, 1, -1, {{call_untyped_storage, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_from_file(const lt_value *a, lt_value *r) { return tensor_from_file(a[0].text, (int32_t)a[1].i, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static const lt_argument arguments_from_file[] = {
+    {"filename", LT_STR, 0, {0}},
+    {"shared", LT_BOOL, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"size", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_from_file[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_from_file[] = {
+    {"fromFile", arguments_from_file, results_from_file, 6, 1, 1, -1, {{call_from_file, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_share_memory_(const lt_value *a, lt_value *r) { (void)r; return tensor_share_memory_(a[0].tensor); }
+static const lt_argument arguments_share_memory_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+};
+static const lt_operator overloads_share_memory_[] = {
+    {"shareMemory_", arguments_share_memory_, NULL, 1, 1, 0, -1, {{call_share_memory_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_shared(const lt_value *a, lt_value *r) { return tensor_is_shared(a[0].tensor, &r[0].b); }
+static const lt_argument arguments_is_shared[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_is_shared[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_shared[] = {
+    {"isShared", arguments_is_shared, results_is_shared, 1, 1, 1, -1, {{call_is_shared, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_pin_memory(const lt_value *a, lt_value *r) { return tensor_pin_memory(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_pin_memory[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_pin_memory[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_pin_memory[] = {
+    {"pinMemory", arguments_pin_memory, results_pin_memory, 1, 1, 1, -1, {{call_pin_memory, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_pinned(const lt_value *a, lt_value *r) { return tensor_is_pinned(a[0].tensor, &r[0].b); }
+static const lt_argument arguments_is_pinned[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_is_pinned[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_pinned[] = {
+    {"isPinned", arguments_is_pinned, results_is_pinned, 1, 1, 1, -1, {{call_is_pinned, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_storage_new(const lt_value *a, lt_value *r) { return tensor_storage_new(a[0].i, a[1].device, &r[0].storage); }
 static const lt_argument arguments_storage_new[] = {
     {"nbytes", LT_INT, 0, {0}},
@@ -5711,6 +5768,30 @@ static const lt_argument results_storage_new[] = {
 };
 static const lt_operator overloads_storage_new[] = {
     {"storageNew", arguments_storage_new, results_storage_new, 2, 1, 1, -1, {{call_storage_new, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_from_file(const lt_value *a, lt_value *r) { return tensor_storage_from_file(a[0].text, a[1].i, a[2].i, &r[0].storage); }
+static const lt_argument arguments_storage_from_file[] = {
+    {"filename", LT_STR, 0, {0}},
+    {"shared", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"nbytes", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_storage_from_file[] = {
+    {"out", LT_STORAGE, 0, {0}},
+};
+static const lt_operator overloads_storage_from_file[] = {
+    {"storageFromFile", arguments_storage_from_file, results_storage_from_file, 3, 1, 1, -1, {{call_storage_from_file, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_filename(const lt_value *a, lt_value *r) { return tensor_storage_filename(a[0].storage, &r[0].string); }
+static const lt_argument arguments_storage_filename[] = {
+    {"input", LT_STORAGE, 0, {0}},
+};
+static const lt_argument results_storage_filename[] = {
+    {"out", LT_STR, 0, {0}},
+};
+static const lt_operator overloads_storage_filename[] = {
+    {"storageFilename", arguments_storage_filename, results_storage_filename, 1, 1, 1, -1, {{call_storage_filename, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_nbytes(const lt_value *a, lt_value *r) { return tensor_storage_nbytes(a[0].storage, &r[0].i); }
@@ -5724,6 +5805,69 @@ static const lt_operator overloads_storage_nbytes[] = {
     {"storageNbytes", arguments_storage_nbytes, results_storage_nbytes, 1, 1, 1, -1, {{call_storage_nbytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_storage_view(const lt_value *a, lt_value *r) { return tensor_storage_view(a[0].storage, (tensor_dtype)a[1].i, &r[0].tensor); }
+static const lt_argument arguments_storage_view[] = {
+    {"input", LT_STORAGE, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_storage_view[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_storage_view[] = {
+    {"storageView", arguments_storage_view, results_storage_view, 2, 1, 1, -1, {{call_storage_view, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_slice(const lt_value *a, lt_value *r) { return tensor_storage_slice(a[0].storage, a[1].i, a[2].i, &r[0].storage); }
+static const lt_argument arguments_storage_slice[] = {
+    {"input", LT_STORAGE, 0, {0}},
+    {"start", LT_INT, 0, {0}},
+    {"stop", LT_INT, 0, {0}},
+};
+static const lt_argument results_storage_slice[] = {
+    {"out", LT_STORAGE, 0, {0}},
+};
+static const lt_operator overloads_storage_slice[] = {
+    {"storageSlice", arguments_storage_slice, results_storage_slice, 3, 3, 1, -1, {{call_storage_slice, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_clone(const lt_value *a, lt_value *r) { return tensor_storage_clone(a[0].storage, &r[0].storage); }
+static const lt_argument arguments_storage_clone[] = {
+    {"input", LT_STORAGE, 0, {0}},
+};
+static const lt_argument results_storage_clone[] = {
+    {"out", LT_STORAGE, 0, {0}},
+};
+static const lt_operator overloads_storage_clone[] = {
+    {"storageClone", arguments_storage_clone, results_storage_clone, 1, 1, 1, -1, {{call_storage_clone, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_fill_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_fill_(a[0].storage, a[1].i); }
+static const lt_argument arguments_storage_fill_[] = {
+    {"input", LT_STORAGE, LT_IS_MUTATED, {0}},
+    {"value", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_storage_fill_[] = {
+    {"storageFill_", arguments_storage_fill_, NULL, 2, 2, 0, -1, {{call_storage_fill_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_copy_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_copy_(a[0].storage, a[1].storage); }
+static const lt_argument arguments_storage_copy_[] = {
+    {"input", LT_STORAGE, LT_IS_MUTATED, {0}},
+    {"source", LT_STORAGE, 0, {0}},
+};
+static const lt_operator overloads_storage_copy_[] = {
+    {"storageCopy_", arguments_storage_copy_, NULL, 2, 2, 0, -1, {{call_storage_copy_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_byteswap_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_byteswap_(a[0].storage, (tensor_dtype)a[1].i); }
+static const lt_argument arguments_storage_byteswap_[] = {
+    {"input", LT_STORAGE, LT_IS_MUTATED, {0}},
+    {"dtype", LT_DTYPE, 0, {0}},
+};
+static const lt_operator overloads_storage_byteswap_[] = {
+    {"storageByteswap_", arguments_storage_byteswap_, NULL, 2, 2, 0, -1, {{call_storage_byteswap_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_storage_resize_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_resize_(a[0].storage, a[1].i); }
 static const lt_argument arguments_storage_resize_[] = {
     {"input", LT_STORAGE, LT_IS_MUTATED, {0}},
@@ -5733,12 +5877,79 @@ static const lt_operator overloads_storage_resize_[] = {
     {"storageResize_", arguments_storage_resize_, NULL, 2, 2, 0, -1, {{call_storage_resize_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_storage_fix_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_fix_(a[0].storage); }
-static const lt_argument arguments_storage_fix_[] = {
+static tensor_status call_storage_resizable(const lt_value *a, lt_value *r) { return tensor_storage_resizable(a[0].storage, &r[0].b); }
+static const lt_argument arguments_storage_resizable[] = {
+    {"input", LT_STORAGE, 0, {0}},
+};
+static const lt_argument results_storage_resizable[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_storage_resizable[] = {
+    {"storageResizable", arguments_storage_resizable, results_storage_resizable, 1, 1, 1, -1, {{call_storage_resizable, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_share_memory_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_share_memory_(a[0].storage); }
+static const lt_argument arguments_storage_share_memory_[] = {
     {"input", LT_STORAGE, LT_IS_MUTATED, {0}},
 };
-static const lt_operator overloads_storage_fix_[] = {
-    {"storageFix_", arguments_storage_fix_, NULL, 1, 1, 0, -1, {{call_storage_fix_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+static const lt_operator overloads_storage_share_memory_[] = {
+    {"storageShareMemory_", arguments_storage_share_memory_, NULL, 1, 1, 0, -1, {{call_storage_share_memory_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_is_shared(const lt_value *a, lt_value *r) { return tensor_storage_is_shared(a[0].storage, &r[0].b); }
+static const lt_argument arguments_storage_is_shared[] = {
+    {"input", LT_STORAGE, 0, {0}},
+};
+static const lt_argument results_storage_is_shared[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_storage_is_shared[] = {
+    {"storageIsShared", arguments_storage_is_shared, results_storage_is_shared, 1, 1, 1, -1, {{call_storage_is_shared, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_descriptor(const lt_value *a, lt_value *r) { return tensor_storage_descriptor(a[0].storage, &r[0].i); }
+static const lt_argument arguments_storage_descriptor[] = {
+    {"input", LT_STORAGE, 0, {0}},
+};
+static const lt_argument results_storage_descriptor[] = {
+    {"out", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_storage_descriptor[] = {
+    {"storageDescriptor", arguments_storage_descriptor, results_storage_descriptor, 1, 1, 1, -1, {{call_storage_descriptor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_from_descriptor(const lt_value *a, lt_value *r) { return tensor_storage_from_descriptor(a[0].i, a[1].i, &r[0].storage); }
+static const lt_argument arguments_storage_from_descriptor[] = {
+    {"descriptor", LT_INT, 0, {0}},
+    {"nbytes", LT_INT, 0, {0}},
+};
+static const lt_argument results_storage_from_descriptor[] = {
+    {"out", LT_STORAGE, 0, {0}},
+};
+static const lt_operator overloads_storage_from_descriptor[] = {
+    {"storageFromDescriptor", arguments_storage_from_descriptor, results_storage_from_descriptor, 2, 2, 1, -1, {{call_storage_from_descriptor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_pin_memory(const lt_value *a, lt_value *r) { return tensor_storage_pin_memory(a[0].storage, &r[0].storage); }
+static const lt_argument arguments_storage_pin_memory[] = {
+    {"input", LT_STORAGE, 0, {0}},
+};
+static const lt_argument results_storage_pin_memory[] = {
+    {"out", LT_STORAGE, 0, {0}},
+};
+static const lt_operator overloads_storage_pin_memory[] = {
+    {"storagePinMemory", arguments_storage_pin_memory, results_storage_pin_memory, 1, 1, 1, -1, {{call_storage_pin_memory, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_storage_is_pinned(const lt_value *a, lt_value *r) { return tensor_storage_is_pinned(a[0].storage, &r[0].b); }
+static const lt_argument arguments_storage_is_pinned[] = {
+    {"input", LT_STORAGE, 0, {0}},
+};
+static const lt_argument results_storage_is_pinned[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_storage_is_pinned[] = {
+    {"storageIsPinned", arguments_storage_is_pinned, results_storage_is_pinned, 1, 1, 1, -1, {{call_storage_is_pinned, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_get_device(const lt_value *a, lt_value *r) { return tensor_storage_get_device(a[0].storage, &r[0].device); }
@@ -5775,15 +5986,38 @@ static const lt_operator overloads_storage_to_string[] = {
     {"storageToString", arguments_storage_to_string, results_storage_to_string, 2, 1, 1, -1, {{call_storage_to_string, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_memory_stats(const lt_value *a, lt_value *r) { (void)a; return tensor_memory_stats(&r[0].i, &r[1].i, &r[2].i, &r[3].i); }
+static tensor_status call_memory_stats(const lt_value *a, lt_value *r) { (void)a; return tensor_memory_stats(&r[0].i, &r[1].i, &r[2].i, &r[3].i, &r[4].i, &r[5].i); }
 static const lt_argument results_memory_stats[] = {
     {"inUse", LT_INT, 0, {0}},
     {"peak", LT_INT, 0, {0}},
     {"cached", LT_INT, 0, {0}},
-    {"blocks", LT_INT, 0, {0}},
+    {"limit", LT_INT, 0, {0}},
+    {"tensors", LT_INT, 0, {0}},
+    {"storages", LT_INT, 0, {0}},
 };
 static const lt_operator overloads_memory_stats[] = {
-    {"memoryStats", NULL, results_memory_stats, 0, 0, 4, -1, {{call_memory_stats, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"memoryStats", NULL, results_memory_stats, 0, 0, 6, -1, {{call_memory_stats, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_memory_stats_of(const lt_value *a, lt_value *r) { return tensor_memory_stats_of((tensor_dtype)a[0].i, &r[0].i, &r[1].i, &r[2].i); }
+static const lt_argument arguments_memory_stats_of[] = {
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_memory_stats_of[] = {
+    {"tensors", LT_INT, 0, {0}},
+    {"storages", LT_INT, 0, {0}},
+    {"nbytes", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_memory_stats_of[] = {
+    {"memoryStatsOf", arguments_memory_stats_of, results_memory_stats_of, 1, 1, 3, -1, {{call_memory_stats_of, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_memory_summary(const lt_value *a, lt_value *r) { (void)a; return tensor_memory_summary(&r[0].string); }
+static const lt_argument results_memory_summary[] = {
+    {"out", LT_STR, 0, {0}},
+};
+static const lt_operator overloads_memory_summary[] = {
+    {"memorySummary", NULL, results_memory_summary, 0, 0, 1, -1, {{call_memory_summary, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_reset_peak_memory_stats(const lt_value *a, lt_value *r) { (void)a; (void)r; return tensor_reset_peak_memory_stats(); }
@@ -6791,14 +7025,35 @@ const lt_entry lt_entries[] = {
     {"dist", overloads_dist, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"isReadOnly", overloads_is_read_only, 1, LT_AS_FUNCTION | LT_AS_METHOD},
     {"untypedStorage", overloads_untyped_storage, 1, LT_AS_METHOD},
+    {"fromFile", overloads_from_file, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"shareMemory_", overloads_share_memory_, 1, LT_AS_METHOD},
+    {"isShared", overloads_is_shared, 1, LT_AS_METHOD},
+    {"pinMemory", overloads_pin_memory, 1, LT_AS_METHOD},
+    {"isPinned", overloads_is_pinned, 1, LT_AS_METHOD},
     {"storageNew", overloads_storage_new, 1, LT_AS_FUNCTION},
+    {"storageFromFile", overloads_storage_from_file, 1, LT_AS_FUNCTION},
+    {"filename", overloads_storage_filename, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"nbytes", overloads_storage_nbytes, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"view", overloads_storage_view, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"slice", overloads_storage_slice, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"clone", overloads_storage_clone, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"fill_", overloads_storage_fill_, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"copy_", overloads_storage_copy_, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"byteswap_", overloads_storage_byteswap_, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"resize_", overloads_storage_resize_, 1, LT_AS_METHOD | LT_AS_STORAGE},
-    {"fix_", overloads_storage_fix_, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"resizable", overloads_storage_resizable, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"shareMemory_", overloads_storage_share_memory_, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"isShared", overloads_storage_is_shared, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"descriptor", overloads_storage_descriptor, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"storageFromDescriptor", overloads_storage_from_descriptor, 1, LT_AS_FUNCTION},
+    {"pinMemory", overloads_storage_pin_memory, 1, LT_AS_METHOD | LT_AS_STORAGE},
+    {"isPinned", overloads_storage_is_pinned, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"getDevice", overloads_storage_get_device, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"useCount", overloads_storage_use_count, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"toString", overloads_storage_to_string, 1, LT_AS_METHOD | LT_AS_STORAGE},
     {"memoryStats", overloads_memory_stats, 1, LT_AS_FUNCTION},
+    {"memoryStatsOf", overloads_memory_stats_of, 1, LT_AS_FUNCTION},
+    {"memorySummary", overloads_memory_summary, 1, LT_AS_FUNCTION},
     {"resetPeakMemoryStats", overloads_reset_peak_memory_stats, 1, LT_AS_FUNCTION},
     {"emptyCache", overloads_empty_cache, 1, LT_AS_FUNCTION},
     {"setMemoryLimit", overloads_set_memory_limit, 1, LT_AS_FUNCTION},

@@ -194,21 +194,26 @@ static napi_value from_typed_array(napi_env env, napi_callback_info info) {
 
 static void buffer_collected(napi_env env, void *data, void *hint) {
   (void)env, (void)data;
-  tensor_storage_free(hint);
+  tensor_free(hint);
 }
 
-// An ArrayBuffer over the memory of a tensor, whose storage it keeps alive and in its place.
-static napi_status lend(napi_env env, const tensor_t *t, void *data, size_t bytes,
-                        napi_value *array_buffer, tensor_status *status) {
-  tensor_storage_t *storage;
-  if ((*status = tensor_untyped_storage(t, &storage))) return napi_generic_failure;
-  napi_status made =
-      napi_create_external_arraybuffer(env, data, bytes, buffer_collected, storage, array_buffer);
-  if (made == napi_ok)
-    *status = tensor_storage_fix_(storage);
-  else
-    tensor_storage_free(storage);
-  return made;
+// An ArrayBuffer over the memory of a tensor, whose storage it keeps alive and in its place. It
+// stays NULL where that is not possible: the memory must not be written, or the runtime has no
+// external memory.
+static bool lend(napi_env env, const tensor_t *t, size_t bytes, napi_value *array_buffer) {
+  tensor_t *held;
+  void *data;
+  bool read_only;
+  tensor_status status = tensor_lend(t, &held, &data, &read_only);
+  if (status) {
+    lt_throw_status(env, status, tensor_last_error());
+    return false;
+  }
+  napi_status made = napi_no_external_buffers_allowed;
+  if (!read_only)
+    made = napi_create_external_arraybuffer(env, data, bytes, buffer_collected, held, array_buffer);
+  if (made != napi_ok) tensor_free(held), *array_buffer = NULL;
+  return made == napi_no_external_buffers_allowed || lt_ok(env, made);
 }
 
 static bool is_contiguous(const tensor_t *t) {
@@ -246,16 +251,10 @@ static napi_value memory_of(napi_env env, napi_callback_info info) {
   if (!is_contiguous(t)) return NULL;
   size_t bytes = (size_t)(tensor_numel(t) * tensor_dtype_size(tensor_get_dtype(t)));
   void *data = NULL, *copy;
-  bool read_only = true;
+  if (share && bytes && !lend(env, t, bytes, &result)) return NULL;
+  if (result) return result;
   tensor_status status = tensor_data_ptr(t, &data);
-  if (!status && share) status = tensor_is_read_only(t, &read_only);
   if (status) return lt_throw_status(env, status, tensor_last_error());
-  if (bytes && !read_only) {
-    napi_status made = lend(env, t, data, bytes, &result, &status);
-    if (status) return lt_throw_status(env, status, tensor_last_error());
-    if (made == napi_ok) return result;
-    if (made != napi_no_external_buffers_allowed && !lt_ok(env, made)) return NULL;
-  }
   if (!lt_ok(env, napi_create_arraybuffer(env, bytes, &copy, &result))) return NULL;
   if (bytes) memcpy(copy, data, bytes);
   return result;

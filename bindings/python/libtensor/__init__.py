@@ -1,6 +1,7 @@
 """libtensor: PyTorch's tensor model as one small library. `import libtensor as torch`."""
 
 import math as _math
+import sys as _sys
 
 from . import _tensor  # first: everything else takes the class that it defines
 from . import gen_functions as _functions
@@ -33,23 +34,26 @@ from ._dtypes import dtype, finfo, iinfo, layout, memory_format
 from ._files import load, load_npy, load_npz, save, save_npy, save_npz
 from ._print import get_printoptions, set_printoptions
 from ._random import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from ._sharing import register as _register_sharing
 from ._size import Size
-from ._storage import TypedStorage, UntypedStorage
-from ._storage import legacy as _legacy_storage
+from ._storage import UntypedStorage
 from ._tensor import Tensor
+from ._typed_storage import LEGACY as _STORAGES
+from ._typed_storage import TypedStorage
+from ._typed_storage import legacy as _legacy_storage
 
 __version__ = "0.1.0"
 
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
 
-_SUBMODULES = frozenset(("fft", "hdf5", "linalg", "nn", "return_types", "safetensors", "special", "testing"))
+_SUBMODULES = frozenset(("fft", "hdf5", "linalg", "multiprocessing", "nn", "return_types", "safetensors", "special", "testing"))
 
 # Generated functions first: the ones above have a Python form of their own.
 globals().update({name: getattr(_functions, name) for name in _functions.__all__ if name not in globals()})
 globals().update(_NAMES)
 globals().update({name + "Tensor": _legacy_class(name) for name in _LEGACY})
-globals().update({name + "Storage": _legacy_storage(name) for name in _LEGACY})
+globals().update({name + "Storage": _legacy_storage(name) for name in _STORAGES})
 
 __all__ = [name for name in globals() if name[0] != "_"]
 
@@ -59,8 +63,15 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module("." + name, __name__)
+    if name == "Storage":
+        return globals()[next(k for k, d in _STORAGES.items() if d is _functions.get_default_dtype()) + "Storage"]
     raise AttributeError(f"module 'libtensor' has no attribute '{name}'")
 
 
 def __dir__():
-    return sorted(set(globals()) | _SUBMODULES)
+    return sorted(set(globals()) | _SUBMODULES | {"Storage"})
+
+
+# A process that already uses multiprocessing, such as a spawned worker, shares the tensors that it sends.
+if "multiprocessing.reduction" in _sys.modules:
+    _register_sharing()

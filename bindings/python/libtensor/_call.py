@@ -1,19 +1,22 @@
 """What the generated modules use: C types, argument conversion, overload choice, results."""
 
-from ctypes import c_bool, c_char_p, c_double, c_int32, c_int64, c_void_p
+from ctypes import c_char_p, c_double, c_void_p
 
 from . import _convert, _errors, _index, _library, _match, _random, _results, _storage
 from ._device import of
 from ._dtypes import DTYPES, contiguous_format, preserve_format
 from ._tensor import Tensor
 
-P, Q, D, B, E, T = c_void_p, c_int64, c_double, c_bool, c_int32, c_char_p
+# Addresses and integers of every width travel as c_void_p, which ctypes converts in half of the time of its integer types;
+# the generated code has checked their ranges.
+P, D, T = c_void_p, c_double, c_char_p
 _Int, _Float, _Bool = int, float, bool
 _LOW, _HIGH = -(2**63), 2**63 - 1  # ctypes would take larger integers modulo 2**64
 _Tensor, _Storage, _Generator = Tensor, _storage.UntypedStorage, _random.Generator
 _Scalar, _Device, _Cell = _library.Scalar, _library.Device, _library.Cell
 
-_bind, _cells = _library.bind, _library.cells
+_bind, _bind_brief, _cells = _library.bind, _library.bind_brief, _library.cells
+_HANDLES = _library.HANDLES
 _take, _put = _cells.pop, _cells.append
 _new = object.__new__
 
@@ -48,4 +51,4 @@ def _methods(namespace, names):
             setattr(Tensor, name, namespace[name])
 
 
-__all__ = [n for n in globals() if n in ("P", "Q", "D", "B", "E", "T") or n[0] == "_" and n[1] != "_"]
+__all__ = [n for n in globals() if n in ("P", "D", "T") or n[0] == "_" and n[1] != "_"]

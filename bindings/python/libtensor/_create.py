@@ -1,6 +1,8 @@
 """Tensors from Python data: numbers, nested sequences, arrays of other libraries, buffers."""
 
-from array import array
+from itertools import chain
+from struct import Struct
+from struct import error as StructError
 
 from . import _dtypes, _errors
 from . import gen_functions as _f
@@ -35,60 +37,73 @@ def is_nested(value):
 
 
 def flatten(data):
-    """The size and the elements of nested sequences."""
+    """The size, the elements and the kinds of elements of nested sequences."""
     size = []
     level = [data]
     while level and is_nested(level[0]):
         n = len(level[0])
-        for at, item in enumerate(level):
-            if not is_nested(item) or len(item) != n:
-                given = f"of length {len(item)}" if is_nested(item) else f"{type(item).__name__}"
-                raise ValueError(f"expected sequence of length {n} at dim {len(size)} (got {given} at position {at})")
-        level = [leaf for item in level for leaf in item]
+        if not (SEQUENCES.issuperset(map(type, level)) and set(map(len, level)) == {n}):
+            check_level(level, n, len(size))
+        level = list(chain.from_iterable(level))
         size.append(n)
-    if any(is_nested(leaf) for leaf in level):
-        raise ValueError(f"expected numbers at dim {len(size)} (got a sequence)")
     kinds = set(map(type, level))
     if not kinds <= NUMBERS:
-        level = [number_of(leaf) for leaf in level]
+        if any(map(is_nested, level)):
+            raise ValueError(f"expected numbers at dim {len(size)} (got a sequence)")
+        level = list(map(number_of, level))
         kinds = set(map(type, level))
     return size, level, kinds
 
 
+SEQUENCES = {list, tuple}
+
+
+def check_level(level, n, dim):
+    for at, item in enumerate(level):
+        if not is_nested(item) or len(item) != n:
+            given = f"of length {len(item)}" if is_nested(item) else f"{type(item).__name__}"
+            raise ValueError(f"expected sequence of length {n} at dim {dim} (got {given} at position {at})")
+
+
 def check_range(leaves, dtype):
     """Refuses integers that an integer dtype does not hold; unsigned ones take negative numbers modulo their range."""
+    if dtype is _dtypes.int64:
+        return  # packing checks it
     limits = _dtypes.iinfo(dtype)
     low = limits.min if dtype.is_signed else -limits.max
     if leaves and (min(leaves) < low or max(leaves) > limits.max):
         raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
 
 
+def pack(code, leaves):
+    return Struct(f"{len(leaves)}{code}").pack(*leaves)
+
+
 def from_sequence(data, dtype):
     size, leaves, kinds = flatten(data)
     integral = dtype is not None and not dtype.is_floating_point and not dtype.is_complex and dtype is not _dtypes.bool_
     if complex in kinds:
-        raw = array("d", [part for leaf in leaves for part in (leaf.real, leaf.imag)])
+        raw = pack("d", [part for leaf in leaves for part in (leaf.real, leaf.imag)])
         made, inferred = _dtypes.complex128, _f.get_default_dtype().to_complex()
         if dtype is not None and not dtype.is_complex:
             raise TypeError(f"can't convert complex to {dtype}")
     elif float in kinds or not kinds:
-        raw = array("d", leaves)
+        raw = pack("d", leaves)
         made, inferred = _dtypes.float64, _f.get_default_dtype()
     elif int in kinds:
         made = inferred = _dtypes.int64
         if integral:
             check_range(leaves, dtype)
         try:
-            raw = array("q", leaves)
-        except OverflowError as error:
+            raw = pack("q", leaves)
+        except StructError as error:
             if dtype is None or integral:
                 raise RuntimeError("Overflow when unpacking long long") from error
-            raw, made = array("d", leaves), _dtypes.float64
+            raw, made = pack("d", leaves), _dtypes.float64
     else:
-        raw = array("b", leaves)
+        raw = bytes(leaves)
         made = inferred = _dtypes.bool_
-    address, _ = raw.buffer_info()
-    tensor = _f.from_data(address if leaves else None, size, dtype=made)
+    tensor = _f.from_data(raw if leaves else None, size, dtype=made)
     target = dtype or inferred
     return tensor if target is made else _f.to(tensor, dtype=target)
 
@@ -115,6 +130,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     dtype = as_dtype(dtype)
     if isinstance(data, Tensor):
         return data.detach().to(dtype=dtype, device=device, copy=True)
+    if is_storage(data):
+        data = data.tolist()
     shared = is_array(data) and not sequence(data)
     made = from_array(data).to(dtype=dtype, copy=True) if shared else from_sequence(data, dtype)
     device = device if device is not None else default_device()
@@ -128,9 +145,7 @@ def default_device():
 
 
 def from_array(data):
-    if hasattr(data, "__array_interface__"):
-        return _interop.from_interface(data)
-    return _dlpack.from_dlpack(data)
+    return _dlpack.from_ndarray(data) if hasattr(data, "__array_interface__") else _dlpack.from_dlpack(data)
 
 
 def as_tensor(data, dtype=None, device=None):
@@ -174,10 +189,11 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
 
 
 def from_numpy(ndarray):
-    """A tensor that shares the memory of a NumPy array."""
-    if not hasattr(ndarray, "__array_interface__") or isinstance(ndarray, Tensor):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    return _interop.from_interface(ndarray)
+    """A tensor that shares the memory of a NumPy array.
+
+    Tensors over read-only arrays refuse to be written. Arrays with negative strides, which tensors do not have, are copied.
+    """
+    return _dlpack.from_ndarray(ndarray)
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
@@ -236,8 +252,8 @@ def legacy(dtype, args, device=None):
     data = args[0]
     if isinstance(data, Size):
         return _f.empty(data, dtype=dtype, device=device)
-    if isinstance(data, (_storage.UntypedStorage, _storage.TypedStorage)):
-        return _f.empty(0, dtype=dtype, device=device).set_(_storage.checked(data, "Tensor", "data"))
+    if isinstance(data, (_storage.UntypedStorage, _typed_storage.TypedStorage)):
+        return _f.storage_view(_typed_storage.untyped(data, dtype), dtype=dtype)
     if isinstance(data, Tensor):
         if data.dtype is not dtype:
             raise TypeError(f"expected {dtype} (got {data.dtype})")
@@ -298,7 +314,7 @@ def is_tensor(obj):
 
 
 def is_storage(obj):
-    return isinstance(obj, (_storage.UntypedStorage, _storage.TypedStorage))
+    return isinstance(obj, (_storage.UntypedStorage, _typed_storage.TypedStorage))
 
 
 def numel(input):
@@ -322,5 +338,5 @@ def broadcast_shapes(*shapes):
     return Size(_f.broadcast_tensors(*metas)[0].shape if metas else ())
 
 
-from . import _device, _dlpack, _interop, _storage  # noqa: E402  they take the functions above
+from . import _device, _dlpack, _interop, _storage, _typed_storage  # noqa: E402  they take the functions above
 from ._size import Size  # noqa: E402

@@ -1,95 +1,41 @@
-"""DLPack, both ways (dmlc.github.io/dlpack, versions 0.8 and 1.0)."""
+"""DLPack, both ways (dmlc.github.io/dlpack, versions 0.8 and 1), and NumPy, whose arrays come and go as DLPack."""
 
-import ctypes
-from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p, py_object
+import sys
+from ctypes import CFUNCTYPE, c_bool, c_char_p, c_int, c_void_p, cast, py_object
 
 from . import _dtypes
 from . import gen_functions as _f
-from ._interop import lend, share
+from ._errors import failure
+from ._interop import TYPES, View, from_interface, python_function, reachable
+from ._library import Cell, cells, getter, last_error
+from ._results import wrap
 from ._tensor import Tensor
 
+capsule_new = python_function("PyCapsule_New", py_object, c_void_p, c_char_p, c_void_p)
+capsule_pointer = python_function("PyCapsule_GetPointer", c_void_p, py_object, c_char_p)
+capsule_rename = python_function("PyCapsule_SetName", c_int, py_object, c_char_p)
+# The argument is an address and not an object: a dying capsule must not be counted again.
+dying_is = python_function("PyCapsule_IsValid", c_int, c_void_p, c_char_p)
+dying_pointer = python_function("PyCapsule_GetPointer", c_void_p, c_void_p, c_char_p)
 
-class DLTensor(ctypes.Structure):
-    _fields_ = [
-        ("data", c_void_p),
-        ("device_type", c_int32),
-        ("device_id", c_int32),
-        ("ndim", c_int32),
-        ("code", c_uint8),
-        ("bits", c_uint8),
-        ("lanes", c_uint16),
-        ("shape", POINTER(c_int64)),
-        ("strides", POINTER(c_int64)),
-        ("byte_offset", c_uint64),
-    ]
-
-
-class Managed(ctypes.Structure):
-    """DLManagedTensor."""
-
-    _fields_ = [("tensor", DLTensor), ("context", c_void_p), ("deleter", c_void_p)]
-
-
-class Versioned(ctypes.Structure):
-    """DLManagedTensorVersioned."""
-
-    _fields_ = [
-        ("major", c_uint32),
-        ("minor", c_uint32),
-        ("context", c_void_p),
-        ("deleter", c_void_p),
-        ("flags", c_uint64),
-        ("tensor", DLTensor),
-    ]
-
-
-READ_ONLY, COPIED = 1, 2
-CPU, CUDA = 1, 2
-KINDS = {  # DLDataTypeCode and bits
-    _dtypes.bool_: (6, 8),
-    _dtypes.uint8: (1, 8),
-    _dtypes.int8: (0, 8),
-    _dtypes.int16: (0, 16),
-    _dtypes.int32: (0, 32),
-    _dtypes.int64: (0, 64),
-    _dtypes.float16: (2, 16),
-    _dtypes.bfloat16: (4, 16),
-    _dtypes.float32: (2, 32),
-    _dtypes.float64: (2, 64),
-    _dtypes.complex64: (5, 64),
-    _dtypes.complex128: (5, 128),
-}
-DTYPES = {kind: dtype for dtype, kind in KINDS.items()}
-
-api = ctypes.pythonapi
-capsule_new = CFUNCTYPE(py_object, c_void_p, c_char_p, c_void_p)(("PyCapsule_New", api))
-# The argument is an address and not an object: a destructor's capsule must not be counted again.
-capsule_is = api.PyCapsule_IsValid
-capsule_is.argtypes, capsule_is.restype = [c_void_p, c_char_p], c_int
-capsule_pointer = api.PyCapsule_GetPointer
-capsule_pointer.argtypes, capsule_pointer.restype = [c_void_p, c_char_p], c_void_p
-capsule_rename = api.PyCapsule_SetName
-capsule_rename.argtypes, capsule_rename.restype = [py_object, c_char_p], c_int
+c_export = getter("tensor_to_dlpack", c_int, c_void_p, c_bool, c_bool, c_void_p)
+c_import = getter("tensor_from_dlpack", c_int, c_void_p, c_bool, c_void_p)
+c_discard = getter("tensor_dlpack_free", None, c_void_p, c_bool)
 
 NAME, VERSIONED_NAME = b"dltensor", b"dltensor_versioned"
 USED_NAME, USED_VERSIONED_NAME = b"used_dltensor", b"used_dltensor_versioned"
-
-# What was exported, by the address of its struct, until the consumer calls the deleter.
-exported = {}
-Deleter = CFUNCTYPE(None, c_void_p)
+CPU, CUDA = 1, 2
 
 
-@Deleter
-def forget(address, take=exported.pop):
-    take(address, None)
-
-
-@Deleter
-def discard(capsule):
+@CFUNCTYPE(None, c_void_p)
+def discard(capsule, is_valid=dying_is, pointer=dying_pointer, free=c_discard):
     """Frees what nobody consumed."""
     for name in (NAME, VERSIONED_NAME):
-        if capsule_is(capsule, name):
-            exported.pop(capsule_pointer(capsule, name), None)
+        if is_valid(capsule, name):
+            free(pointer(capsule, name), name is VERSIONED_NAME)
+
+
+destructor = cast(discard, c_void_p).value
 
 
 def device(tensor):
@@ -99,46 +45,26 @@ def device(tensor):
     return (CPU, 0) if found.type == "cpu" else (CUDA, found.index)
 
 
+def managed(tensor, versioned, copy):
+    """The address of the DLManagedTensor or DLManagedTensorVersioned of a tensor."""
+    cell = cells.pop() if cells else Cell()
+    if c_export(tensor._h, versioned, copy, cell.address):
+        raise BufferError(last_error().decode())
+    address = cell.p
+    cells.append(cell)
+    return address
+
+
 def export(tensor, stream, max_version, dl_device, copy):
-    if tensor.dtype not in KINDS:
-        raise BufferError(f"DLPack has no type for {tensor.dtype}")
-    if stream is not None and tensor.is_cpu:
-        raise BufferError("stream must be None for a tensor on the CPU")
     here = device(tensor)
+    if stream is not None and here[0] == CPU:
+        raise BufferError("stream must be None for a tensor on the CPU")
     if dl_device is not None and tuple(dl_device) != here:
         if tuple(dl_device) != (CPU, 0) or copy is False:
             raise BufferError(f"a tensor on device {here} cannot be exported to device {tuple(dl_device)}")
-        tensor, here = tensor.cpu(), (CPU, 0)
-        copy = None
-    if copy:
-        tensor = tensor.clone()
+        tensor, copy = tensor.cpu(), None
     versioned = max_version is not None and max_version[0] >= 1
-    read_only = _f.is_read_only(tensor)
-    if read_only and not versioned:
-        raise BufferError("a read-only tensor needs DLPack 1.0, which the consumer does not ask for; export a copy")
-    managed = (Versioned if versioned else Managed)()
-    n = tensor.dim()
-    shape, strides = (c_int64 * max(n, 1))(*tensor.shape), (c_int64 * max(n, 1))(*tensor.stride())
-    code, bits = KINDS[tensor.dtype]
-    managed.tensor = DLTensor(lend(tensor) or None, *here, n, code, bits, 1, shape, strides, 0)
-    managed.deleter = ctypes.cast(forget, c_void_p)
-    if versioned:
-        managed.major, managed.minor = 1, 0
-        managed.flags = READ_ONLY * read_only | COPIED * bool(copy)
-    address = ctypes.addressof(managed)
-    exported[address] = tensor, managed, shape, strides
-    return capsule_new(address, VERSIONED_NAME if versioned else NAME, ctypes.cast(discard, c_void_p))
-
-
-class Import:
-    """A consumed DLPack tensor: its deleter runs with the last tensor over it."""
-
-    def __init__(self, managed):
-        self.managed = managed
-
-    def __del__(self, cast=ctypes.cast, deleter=Deleter):
-        if self.managed.deleter:
-            cast(self.managed.deleter, deleter)(ctypes.addressof(self.managed))
+    return capsule_new(managed(tensor, versioned, bool(copy)), VERSIONED_NAME if versioned else NAME, destructor)
 
 
 def to_dlpack(tensor):
@@ -147,7 +73,10 @@ def to_dlpack(tensor):
 
 
 def from_dlpack(ext_tensor, *, device=None, copy=None):
-    """A tensor over the memory of an object with __dlpack__, or of a DLPack capsule."""
+    """A tensor over the memory of an object with __dlpack__, or of a DLPack capsule.
+
+    Nothing is copied unless `copy` asks for it or a stride is negative.
+    """
     made = ext_tensor.detach() if isinstance(ext_tensor, Tensor) else consume(capsule_of(ext_tensor, copy))
     if device is not None:
         made = made.to(device)
@@ -161,40 +90,112 @@ def capsule_of(ext, copy):
         raise BufferError(f"from_dlpack(): device {tuple(ext.__dlpack_device__())} is not available")
     options = {} if copy is None else {"copy": copy}
     try:
-        return ext.__dlpack__(max_version=(1, 0), **options)
+        return ext.__dlpack__(max_version=(1, 1), **options)
     except TypeError:
         return ext.__dlpack__()
 
 
+def take(capsule, versioned):
+    """The tensor of an unused capsule, which stays as it is when the library refuses it."""
+    cell = cells.pop() if cells else Cell()
+    if versioned:
+        status = c_import(capsule_pointer(capsule, VERSIONED_NAME), True, cell.address)
+    else:
+        status = c_import(capsule_pointer(capsule, NAME), False, cell.address)
+    if status:
+        raise failure(status)
+    capsule_rename(capsule, USED_VERSIONED_NAME if versioned else USED_NAME)
+    made = wrap(cell.p)
+    cells.append(cell)
+    return made
+
+
 def consume(capsule):
-    address = id(capsule)
     if type(capsule).__name__ != "PyCapsule":
         raise TypeError(f"from_dlpack(): an object with __dlpack__ or a DLPack capsule is needed, not {type(capsule).__name__}")
-    if capsule_is(address, VERSIONED_NAME):
-        name, used, kind = VERSIONED_NAME, USED_VERSIONED_NAME, Versioned
-    elif capsule_is(address, NAME):
-        name, used, kind = NAME, USED_NAME, Managed
-    else:
+    versioned = dying_is(id(capsule), VERSIONED_NAME)
+    if not versioned and not dying_is(id(capsule), NAME):
         raise ValueError("from_dlpack(): the capsule was consumed before, or holds no DLPack tensor")
-    managed = kind.from_address(capsule_pointer(address, name))
-    if kind is Versioned and managed.major > 1:
-        raise BufferError(f"from_dlpack(): DLPack version {managed.major}.{managed.minor} is newer than 1")
-    found = managed.tensor
-    dtype = DTYPES.get((found.code, found.bits))
-    if dtype is None or found.lanes != 1:
-        raise BufferError(f"from_dlpack(): no dtype for DLPack type code {found.code} with {found.bits} bits and {found.lanes} lanes")
-    if found.device_type != CPU:
-        raise BufferError(f"from_dlpack(): device type {found.device_type} is not available")
-    size = tuple(found.shape[: found.ndim])
-    stride = tuple(found.strides[: found.ndim]) if found.strides else None
-    if stride is not None and any(s < 0 for s in stride):
-        raise BufferError(f"from_dlpack(): strides {stride}: negative strides are not supported")
-    count = 1
-    for n in size:
-        count *= n
-    if count and stride is not None:
-        count = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1
-    read_only = kind is Versioned and bool(managed.flags & READ_ONLY)
-    capsule_rename(capsule, used)
-    owner = Import(managed)
-    return share((found.data or 0) + found.byte_offset, count * dtype.itemsize, dtype, size, stride, owner, read_only)
+    try:
+        return take(capsule, bool(versioned))
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise BufferError(str(error)) from None
+
+
+# ---------------------------------------------------------------------------------------------------------------- NumPy
+
+
+def from_ndarray(array):
+    """A tensor over the memory of a NumPy array, or of another object with __array_interface__."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and array.__class__ is numpy.ndarray:
+        try:
+            return take(array.__dlpack__(max_version=(1, 1)), True)
+        except (BufferError, RuntimeError, TypeError, ValueError):
+            if array.dtype.name == "bfloat16":
+                return _f.view(from_ndarray(array.view("i2")), _dtypes.bfloat16)
+    elif not hasattr(array, "__array_interface__") or isinstance(array, Tensor):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    return from_interface(array)
+
+
+class Lent:
+    """A tensor's capsule, for numpy.from_dlpack."""
+
+    __slots__ = ("capsule",)
+
+    def __dlpack__(self, **_):
+        return self.capsule
+
+    def __dlpack_device__(self):
+        return CPU, 0
+
+
+def numpy_function():
+    """The function that makes an array of a Lent tensor; None where NumPy takes DLPack only as memory that must not be written."""
+    import numpy
+
+    return numpy.from_dlpack if numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0" else None
+
+
+def to_numpy(tensor, force=False, known=[]):  # noqa: B006  what numpy_function found
+    if force:
+        tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
+    if not known:
+        known.append(numpy_function())
+    cell = cells.pop() if cells else Cell()
+    if known[0] is None or c_export(tensor._h, True, False, cell.address):
+        return to_numpy_slowly(tensor)
+    address = cell.p
+    cells.append(cell)
+    lent = Lent()
+    lent.capsule = capsule_new(address, VERSIONED_NAME, None)
+    try:
+        return known[0](lent)
+    except (BufferError, RuntimeError, TypeError):
+        c_discard(address, True)
+        return to_numpy_slowly(tensor)
+
+
+def to_numpy_slowly(tensor):
+    """to_numpy for the dtypes and versions of NumPy that DLPack does not serve."""
+    import numpy
+
+    if tensor.dtype is _dtypes.bfloat16:
+        try:
+            from ml_dtypes import bfloat16
+        except ImportError:
+            pass
+        else:
+            return to_numpy(_f.view(tensor, _dtypes.int16)).view(bfloat16)
+    reachable(tensor, "numpy")
+    return numpy.asarray(View(tensor)) if tensor.numel() else numpy.empty(tensor.shape, TYPES[tensor.dtype][0])
+
+
+def array(tensor, dtype, copy):
+    found = to_numpy(tensor)
+    if dtype is not None and found.dtype != dtype:
+        if copy is False:
+            raise ValueError("a conversion to another dtype needs a copy, which copy=False forbids")
+        return found.astype(dtype)
+    return found.copy() if copy else found

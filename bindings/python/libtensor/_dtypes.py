@@ -88,8 +88,15 @@ complex64 = dtype(10, "complex64", 8, "c")
 complex128 = dtype(11, "complex128", 16, "c")
 complex32 = dtype(12, "complex32", 4, "c")
 bcomplex32 = dtype(13, "bcomplex32", 4, "c")
+# Storages keep the integers of these; tensors have none of them.
+quint8 = dtype(14, "quint8", 1, "q")
+qint8 = dtype(15, "qint8", 1, "q")
+qint32 = dtype(16, "qint32", 4, "q")
+quint4x2 = dtype(17, "quint4x2", 1, "q")
+quint2x4 = dtype(18, "quint2x4", 1, "q")
+QUANTIZED = (quint8, qint8, qint32, quint4x2, quint2x4)
 
-DTYPES = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128, complex32, bcomplex32)
+DTYPES = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128, complex32, bcomplex32, *QUANTIZED)
 REAL = {complex32: float16, complex64: float32, complex128: float64, bcomplex32: bfloat16}
 PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
 

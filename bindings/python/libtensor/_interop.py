@@ -1,9 +1,8 @@
-"""Memory shared with other libraries: NumPy's array interface and Python's buffer protocol."""
+"""Memory shared with other libraries through the array interface and Python's buffer protocol; elements as lists."""
 
 import ctypes
 import sys
-from ctypes import c_int, c_ssize_t, c_void_p, py_object
-from struct import iter_unpack
+from ctypes import PYFUNCTYPE, c_int, c_ssize_t, c_void_p, py_object
 
 from . import _dtypes
 from . import gen_functions as _f
@@ -18,8 +17,8 @@ TYPES = {
     _dtypes.float16: ("<f2", "e"),
     _dtypes.float32: ("<f4", "f"),
     _dtypes.float64: ("<f8", "d"),
-    _dtypes.complex64: ("<c8", "Zf"),
-    _dtypes.complex128: ("<c16", "Zd"),
+    _dtypes.complex64: ("<c8", None),
+    _dtypes.complex128: ("<c16", None),
 }
 FROM_TYPESTR = {text: dtype for dtype, (text, _) in TYPES.items()}
 
@@ -64,11 +63,15 @@ class PyBuffer(ctypes.Structure):
     ]
 
 
-get_buffer = ctypes.pythonapi.PyObject_GetBuffer
-get_buffer.argtypes = [py_object, c_void_p, c_int]
-release_buffer = ctypes.pythonapi.PyBuffer_Release
-release_buffer.argtypes = [c_void_p]
-release_buffer.restype = None
+def python_function(name, result, *arguments):
+    """A function of Python's C interface, with types of its own: other modules may declare it otherwise."""
+    return PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
+
+
+get_buffer = python_function("PyObject_GetBuffer", c_int, py_object, c_void_p, c_int)
+release_buffer = python_function("PyBuffer_Release", None, c_void_p)
+READ = 0x100  # PyBUF_READ
+memory_at = python_function("PyMemoryView_FromMemory", py_object, c_void_p, c_ssize_t, c_int)
 
 
 class Buffer:
@@ -128,9 +131,9 @@ def reachable(tensor, what):
 
 
 def lend(tensor):
-    """The address of the elements, whose storage can no longer be resized: somebody else knows where it is."""
-    _f.storage_fix_(tensor.untyped_storage())
-    return tensor.data_ptr()
+    """What the array needs that uses the tensor's memory from now on: the address, and whether it must not be written."""
+    lent = _f.lend(tensor)
+    return lent.data, lent.read_only
 
 
 def array_interface(tensor):
@@ -143,7 +146,7 @@ def array_interface(tensor):
         "shape": tuple(tensor.shape),
         "strides": tuple(s * item for s in tensor.stride()),
         "typestr": TYPES[tensor.dtype][0],
-        "data": (lend(tensor), _f.is_read_only(tensor)),
+        "data": lend(tensor),
         "version": 3,
     }
 
@@ -156,26 +159,6 @@ class View:
     def __init__(self, tensor):
         self.tensor = tensor
         self.__array_interface__ = array_interface(tensor)
-
-
-def to_numpy(tensor, force):
-    import numpy
-
-    if force:
-        tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
-    reachable(tensor, "numpy")
-    if not tensor.numel():
-        return numpy.empty(tuple(tensor.shape), TYPES[tensor.dtype][0])
-    return numpy.asarray(View(tensor))
-
-
-def array(tensor, dtype, copy):
-    found = to_numpy(tensor, False)
-    if dtype is not None and found.dtype != dtype:
-        if copy is False:
-            raise ValueError("a conversion to another dtype needs a copy, which copy=False forbids")
-        return found.astype(dtype)
-    return found.copy() if copy else found
 
 
 def contents(tensor):
@@ -197,14 +180,15 @@ def nest(items, sizes):
     return items
 
 
-def numbers(tensor):
-    """The elements as a flat list of Python numbers."""
+def numbers(tensor, sizes):
+    """The elements as Python numbers, in nested lists of the given sizes."""
     if tensor.is_complex():
-        flat = numbers(_f.view_as_real(tensor.to(_dtypes.complex128)))
-        return list(map(complex, flat[::2], flat[1::2]))
+        flat = numbers(_f.view_as_real(tensor.to(_dtypes.complex128)), (2 * tensor.numel(),))
+        return nest(list(map(complex, flat[::2], flat[1::2])), sizes)
     if tensor.dtype in (_dtypes.float16, _dtypes.bfloat16):
         tensor = tensor.to(_dtypes.float32)
-    return [x for (x,) in iter_unpack(TYPES[tensor.dtype][1], raw_bytes(tensor))]
+    kept, address = contents(tensor)
+    return memory_at(address, kept.nbytes, READ).cast(TYPES[kept.dtype][1], sizes).tolist()
 
 
 def tolist(tensor):
@@ -214,7 +198,7 @@ def tolist(tensor):
     if 0 in sizes:
         first = sizes.index(0)
         return nest([[] for _ in range(sizes[:first].numel())], sizes[:first]) if first else []
-    return nest(numbers(tensor), sizes)
+    return numbers(tensor, sizes)
 
 
 def buffer(tensor, flags):
@@ -222,10 +206,27 @@ def buffer(tensor, flags):
     reachable(tensor, "a buffer")
     if tensor.is_complex() or not tensor.is_contiguous():
         raise BufferError("only contiguous tensors of real numbers export a buffer")
-    kept = (ctypes.c_char * tensor.nbytes).from_address(lend(tensor)) if tensor.numel() else b""
-    if kept:
-        kept._owner = tensor
+    address, read_only = lend(tensor)
+    code = TYPES[tensor.dtype][1]
+    if not tensor.numel():
+        return memoryview(b"").cast(code)
+    kept = (ctypes.c_char * tensor.nbytes).from_address(address)
+    kept._owner = tensor
     view = memoryview(kept).cast("B")
-    if _f.is_read_only(tensor):
+    if read_only:
         view = view.toreadonly()
-    return view.cast(TYPES[tensor.dtype][1], tuple(tensor.shape)) if tensor.numel() and tensor.dim() else view.cast(TYPES[tensor.dtype][1])
+    return view.cast(code, tensor.shape) if tensor.dim() else view.cast(code)
+
+
+def storage_of_buffer(buffer, byte_order, count, offset, dtype):
+    """A storage of a copy of a buffer's elements in the machine's byte order."""
+    if byte_order not in ("native", "little", "big"):
+        raise ValueError(f"from_buffer: byte_order is '{byte_order}'; expected 'native', 'little' or 'big'")
+    raw = memoryview(buffer).cast("B")[offset:]
+    nbytes = len(raw) // dtype.itemsize * dtype.itemsize if count < 0 else count * dtype.itemsize
+    if nbytes > len(raw):
+        raise ValueError(f"from_buffer: {count} elements of {dtype} need {nbytes} bytes, and after offset {offset} there are {len(raw)}")
+    made = _f.untyped_storage(_f.from_data(bytes(raw[:nbytes]) if nbytes else None, (nbytes,), dtype=_dtypes.uint8))
+    if byte_order not in ("native", sys.byteorder):
+        made.byteswap(dtype)
+    return made

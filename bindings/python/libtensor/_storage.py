@@ -1,39 +1,39 @@
-"""Storages: the bytes that tensors share."""
+"""Untyped storages: the bytes that tensors share."""
 
 import ctypes
 
-from . import _create, _dtypes
+from . import _dtypes
 from . import gen_functions as _f
 from ._errors import wrong_type
 from ._library import storage_free
 
-LEGACY = {
-    "Double": _dtypes.float64,
-    "Float": _dtypes.float32,
-    "Half": _dtypes.float16,
-    "Long": _dtypes.int64,
-    "Int": _dtypes.int32,
-    "Short": _dtypes.int16,
-    "Char": _dtypes.int8,
-    "Byte": _dtypes.uint8,
-    "Bool": _dtypes.bool_,
-    "BFloat16": _dtypes.bfloat16,
-    "ComplexDouble": _dtypes.complex128,
-    "ComplexFloat": _dtypes.complex64,
-}
+
+def readable(storage):
+    """Refuses storages without bytes."""
+    if storage.device.type == "meta":
+        raise NotImplementedError("a storage on the meta device has a size and no bytes")
+    return storage
 
 
 class UntypedStorage:
     """A sequence of bytes: UntypedStorage(8) has 8 zero bytes, UntypedStorage([1, 2]) these two."""
 
     __slots__ = ("_h", "__weakref__")
+    is_sparse = is_sparse_csr = False
 
     def __new__(cls, size=0, *, device=None):
         if isinstance(size, int):
             return _f.storage_new(size, device=device)
-        data = bytes(size)
+        kind = type(size).__name__
+        if not hasattr(size, "__iter__"):
+            raise RuntimeError(f"torch.UntypedStorage(): expected a size or a sequence of bytes, but got {kind}")
+        for item in size:
+            if not isinstance(item, int):
+                raise RuntimeError(f"torch.UntypedStorage(): an item of the sequence ({kind}) is {type(item).__name__} instead of int")
+        data = bytes(item & 255 for item in size)
         self = _f.storage_new(len(data), device=device)
-        ctypes.memmove(self.data_ptr(), data, len(data))
+        if self.data_ptr():
+            ctypes.memmove(self.data_ptr(), data, len(data))
         return self
 
     @classmethod
@@ -42,13 +42,25 @@ class UntypedStorage:
         self._h = handle
         return self
 
+    @classmethod
+    def from_file(cls, filename, shared=False, nbytes=0):
+        """The first `nbytes` bytes of a file, mapped. With `shared`, changes go to the file, which is made or lengthened if need be."""
+        return _f.storage_from_file(str(filename), shared=shared, nbytes=nbytes)
+
+    @classmethod
+    def from_buffer(cls, buffer, *, byte_order="native", count=-1, offset=0, dtype=_dtypes.uint8):
+        """A copy of the elements of an object with the buffer protocol, turned from `byte_order` ("little", "big") to the machine's."""
+        return _interop.storage_of_buffer(buffer, byte_order, count, offset, dtype)
+
     def __del__(self, free=storage_free):
         free(self._h)
 
     def data_ptr(self):
+        """The address of the first byte, 0 where there are none."""
         return _f.storage_data_ptr(self)
 
     def nbytes(self):
+        """The size in bytes."""
         return _f.storage_nbytes(self)
 
     size = nbytes
@@ -61,57 +73,125 @@ class UntypedStorage:
     def device(self):
         return _f.storage_get_device(self)
 
+    def get_device(self):
+        """The index of the device; -1 for the CPU."""
+        index = self.device.index
+        return -1 if index is None else index
+
     @property
     def is_cuda(self):
         return self.device.type == "cuda"
 
-    is_sparse = False
+    @property
+    def filename(self):
+        """The file that changes go to; None for storages without one."""
+        return _f.storage_filename(self) or None
+
+    def resizable(self):
+        return _f.storage_resizable(self)
 
     def resize_(self, nbytes):
         """Changes the size, keeping the bytes that fit."""
         _f.storage_resize_(self, nbytes)
         return self
 
-    def _tensor(self):
-        """The storage as a uint8 tensor that shares its bytes."""
-        return _f.empty(0, dtype=_dtypes.uint8, device=self.device).set_(self)
+    def is_shared(self):
+        """True when other processes can map the storage."""
+        return _f.storage_is_shared(self) or self.device.type == "meta"
+
+    def share_memory_(self):
+        """Moves the storage into memory that other processes can map."""
+        _f.storage_share_memory_(self)
+        _sharing.register()
+        return self
+
+    def is_pinned(self, device=None):
+        return _f.storage_is_pinned(self)
+
+    def pin_memory(self, device=None):
+        """An error: page-locked memory needs an accelerator."""
+        return _f.storage_pin_memory(self)
+
+    def _tensor(self, dtype=_dtypes.uint8):
+        """The elements of `dtype` in the storage as a tensor that shares them."""
+        return _f.storage_view(self, dtype=dtype)
 
     def __getitem__(self, i):
-        if isinstance(i, slice):
-            return _f.untyped_storage(self._tensor()[i].clone())
-        return self._tensor()[i].item()
+        if not isinstance(i, slice):
+            if not hasattr(i, "__index__"):
+                raise TypeError(f"can't index a torch.UntypedStorage with {type(i).__name__}")
+            return readable(self)._tensor()[i].item()
+        start, stop, step = i.indices(len(self))
+        if step != 1:
+            raise RuntimeError(f"Trying to slice with a step of {step}, but only a step of 1 is supported")
+        return _f.storage_slice(self, start, max(start, stop))
 
     def __setitem__(self, i, value):
-        self._tensor()[i] = value._tensor() if isinstance(value, UntypedStorage) else value
+        if isinstance(value, UntypedStorage) and isinstance(i, slice):
+            self[i].copy_(value)
+            return
+        if not isinstance(value, int):
+            raise RuntimeError(f"can only set storage content with an int, but got {type(value).__name__} instead")
+        if isinstance(i, slice):
+            self[i].fill_(value)
+        else:
+            readable(self)._tensor()[i] = value & 255
 
     def __iter__(self):
         return iter(self.tolist())
 
     def tolist(self):
-        return self._tensor().tolist()
+        return readable(self)._tensor().tolist()
 
     def fill_(self, value):
-        self._tensor().fill_(value)
+        """Sets every byte to `value` modulo 256."""
+        if not isinstance(value, int):
+            raise RuntimeError(f"fill_ expects int, but got {type(value).__name__}")
+        _f.storage_fill_(self, value)
         return self
 
     def copy_(self, source, non_blocking=None):
-        self._tensor().copy_(source._tensor())
+        """Copies the bytes of `source`, which must have the same size."""
+        _f.storage_copy_(self, checked(source, "copy_", "source"))
         return self
 
+    def byteswap(self, dtype):
+        """Reverses the bytes of every element of `dtype`, in place."""
+        _f.storage_byteswap_(self, dtype)
+
     def clone(self):
-        return _f.untyped_storage(self._tensor().clone())
+        return _f.storage_clone(self)
+
+    def new(self):
+        """An empty storage on the same device."""
+        return UntypedStorage(0, device=self.device)
+
+    def to(self, *, device, non_blocking=False):
+        return self if self.device == _device.device(device) else _f.untyped_storage(self._tensor().to(device))
 
     def cpu(self):
-        return self if self.device.type == "cpu" else _f.untyped_storage(self._tensor().cpu())
+        return self.to(device="cpu")
+
+    def cuda(self, device=None, non_blocking=False):
+        return self.to(device="cuda" if device is None else device)
 
     def untyped(self):
         return self
 
+    def type(self, dtype=None):
+        """The name of the class, or the bytes converted to the elements of a legacy storage class."""
+        if dtype is None:
+            return "torch.storage.UntypedStorage"
+        return self._cast(_typed_storage.dtype_of(dtype))
+
+    def _cast(self, dtype):
+        return _typed_storage.of(self._tensor(), dtype)
+
     def __eq__(self, other):
-        return isinstance(other, UntypedStorage) and self._h == other._h
+        return isinstance(other, UntypedStorage) and (self._h == other._h or self.data_ptr() == other.data_ptr() != 0)
 
     def __hash__(self):
-        return hash(self._h)
+        return hash(self.data_ptr() or self._h)
 
     def __copy__(self):
         return self.clone()
@@ -122,160 +202,28 @@ class UntypedStorage:
         return memo[id(self)]
 
     def __reduce__(self):
-        return UntypedStorage, (bytes(self.tolist()),)
+        if self.device.type == "meta":
+            return meta, (len(self),)
+        return UntypedStorage, (ctypes.string_at(self.data_ptr(), len(self)),)
+
+    def __buffer__(self, flags):
+        return _interop.buffer(self._tensor(), flags)
 
     def __repr__(self):
         return _f.storage_to_string(self)
 
 
+def meta(nbytes):
+    return _f.storage_new(nbytes, device="meta")
+
+
 def checked(value, function, argument):
     if isinstance(value, UntypedStorage):
         return value
-    if isinstance(value, TypedStorage):
+    if isinstance(value, _typed_storage.TypedStorage):
         return value.untyped()
     raise wrong_type(function, argument, "UntypedStorage", value)
 
 
-class TypedStorage:
-    """The elements of one dtype in an UntypedStorage."""
-
-    __slots__ = ("_untyped", "dtype", "__weakref__")
-    is_sparse = False
-
-    def __init__(self, *args, wrap_storage=None, dtype=None, device=None):
-        self.dtype = dtype or _f.get_default_dtype()
-        if wrap_storage is not None:
-            self._untyped = wrap_storage
-        elif len(args) == 1 and not isinstance(args[0], int):
-            self._untyped = _f.untyped_storage(_create.tensor(list(args[0]), dtype=self.dtype, device=device))
-        else:
-            self._untyped = UntypedStorage((args[0] if args else 0) * self.dtype.itemsize, device=device)
-
-    def untyped(self):
-        return self._untyped
-
-    def data_ptr(self):
-        return self._untyped.data_ptr()
-
-    def nbytes(self):
-        return self._untyped.nbytes()
-
-    def element_size(self):
-        return self.dtype.itemsize
-
-    def size(self):
-        return self.nbytes() // self.dtype.itemsize
-
-    __len__ = size
-
-    @property
-    def device(self):
-        return self._untyped.device
-
-    @property
-    def is_cuda(self):
-        return self._untyped.is_cuda
-
-    def _tensor(self):
-        return _f.empty(0, dtype=self.dtype, device=self.device).set_(self._untyped)
-
-    def _of(self, tensor):
-        return TypedStorage(wrap_storage=_f.untyped_storage(tensor), dtype=tensor.dtype)
-
-    def __getitem__(self, i):
-        if isinstance(i, slice):
-            return self._of(self._tensor()[i].clone())
-        if not isinstance(i, int):
-            raise TypeError(f"can't index a {type(self).__name__} with {type(i).__name__}")
-        return self._tensor()[i].item()
-
-    def __setitem__(self, i, value):
-        self._tensor()[i] = value._tensor() if isinstance(value, TypedStorage) else value
-
-    def __iter__(self):
-        return iter(self.tolist())
-
-    def tolist(self):
-        return self._tensor().tolist()
-
-    def fill_(self, value):
-        self._tensor().fill_(value)
-        return self
-
-    def copy_(self, source, non_blocking=None):
-        self._tensor().copy_(source._tensor())
-        return self
-
-    def resize_(self, size):
-        self._untyped.resize_(size * self.dtype.itemsize)
-        return self
-
-    def clone(self):
-        return self._of(self._tensor().clone())
-
-    def type(self, dtype=None):
-        if dtype is not None:
-            return self._of(self._tensor().to(dtype))
-        return "torch." + next((n for n, d in LEGACY.items() if d is self.dtype), "Typed") + "Storage"
-
-    def cpu(self):
-        return self._of(self._tensor().cpu())
-
-    def __eq__(self, other):
-        return isinstance(other, TypedStorage) and self.data_ptr() == other.data_ptr() and self.dtype is other.dtype
-
-    def __hash__(self):
-        return hash((self.data_ptr(), self.dtype))
-
-    def __copy__(self):
-        return self.clone()
-
-    def __deepcopy__(self, memo):
-        return self.clone()
-
-    def __reduce__(self):
-        return typed, (self._untyped, self.dtype)
-
-    def __repr__(self):
-        return _f.storage_to_string(self._untyped, dtype=self.dtype)
-
-
-def typed(untyped, dtype):
-    return TypedStorage(wrap_storage=untyped, dtype=dtype)
-
-
-def cast(kind):
-    return lambda self: self._of(self._tensor().to(kind))
-
-
-CASTS = {
-    "double": "Double",
-    "float": "Float",
-    "half": "Half",
-    "long": "Long",
-    "int": "Int",
-    "short": "Short",
-    "char": "Char",
-    "byte": "Byte",
-    "bool": "Bool",
-    "bfloat16": "BFloat16",
-    "complex_double": "ComplexDouble",
-    "complex_float": "ComplexFloat",
-}
-for method, legacy_name in CASTS.items():
-    setattr(TypedStorage, method, cast(LEGACY[legacy_name]))
-
-
-class _Legacy(type):
-    """The class of FloatStorage and its like, whose calls make a TypedStorage of one dtype."""
-
-    def __call__(cls, *args, wrap_storage=None, device=None):
-        return TypedStorage(*args, wrap_storage=wrap_storage, dtype=cls.dtype, device=device)
-
-    def __instancecheck__(cls, value):
-        return isinstance(value, TypedStorage) and value.dtype is cls.dtype
-
-
-def legacy(name):
-    """The class torch.<name>Storage."""
-    return _Legacy(name + "Storage", (TypedStorage,), {"dtype": LEGACY[name], "__slots__": (), "__module__": "libtensor"})
+# The modules below take the class above.
+from . import _device, _interop, _sharing, _typed_storage  # noqa: E402

@@ -8,8 +8,9 @@ from math import isfinite
 from ._device import device
 from ._dtypes import NAMES, dtype, layout
 from ._size import Size
-from ._storage import TypedStorage, UntypedStorage
+from ._storage import UntypedStorage
 from ._tensor import Tensor
+from ._typed_storage import TypedStorage
 
 EXACT = 2**53  # integers up to here are the same in JavaScript
 DEPTH = 200  # as in the engine

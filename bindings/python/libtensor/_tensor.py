@@ -3,7 +3,7 @@
 from ctypes import POINTER, c_int32, c_int64, c_void_p
 
 from . import _device, _dtypes
-from ._library import Device, free, getter
+from ._library import ABSENT, HANDLES, Device, free, getter
 from ._size import Size
 
 c_dim = getter("tensor_dim", c_int64, c_void_p)
@@ -16,6 +16,7 @@ c_device = getter("tensor_get_device", Device, c_void_p)
 c_layout = getter("tensor_get_layout", c_int32, c_void_p)
 
 DTYPES = _dtypes.DTYPES
+LOW, HIGH = -(2**63), 2**63 - 1
 make_size = tuple.__new__
 
 
@@ -108,11 +109,19 @@ class Tensor:
     def is_signed(self):
         return self.dtype.is_signed
 
-    def is_pinned(self, device=None):
-        return False
+    def set_(self, *args, **kwargs):
+        """Makes the tensor a view of a storage, or of what another tensor views: see _f.set_."""
+        if args:
+            args = (_typed_storage.untyped(args[0], self.dtype), *args[1:])
+        elif "source" in kwargs:
+            kwargs["source"] = _typed_storage.untyped(kwargs["source"], self.dtype)
+        return _f.set_(self, *args, **kwargs)
 
-    def is_shared(self):
-        return False
+    def share_memory_(self):
+        """Moves the storage into memory that other processes can map, and returns the tensor."""
+        _f.share_memory_(self)
+        _sharing.register()
+        return self
 
     is_cpu = property(lambda self: self.device.type == "cpu")
     is_cuda = property(lambda self: self.device.type == "cuda")
@@ -146,9 +155,7 @@ class Tensor:
 
     def storage(self):
         """The storage as elements of the tensor's dtype."""
-        return _storage.TypedStorage(wrap_storage=_f.untyped_storage(self), dtype=self.dtype)
-
-    typed_storage = storage
+        return _typed_storage.typed(_f.untyped_storage(self), self.dtype)
 
     def type(self, dtype=None, non_blocking=False):
         """The legacy name of the type, or the tensor converted to `dtype` (a dtype, or such a name)."""
@@ -164,10 +171,10 @@ class Tensor:
 
     def numpy(self, *, force=False):
         """The tensor as a NumPy array that shares its memory."""
-        return _interop.to_numpy(self, force)
+        return _dlpack.to_numpy(self, force)
 
     def __array__(self, dtype=None, copy=None):
-        return _interop.array(self, dtype, copy)
+        return _dlpack.array(self, dtype, copy)
 
     @property
     def __array_interface__(self):
@@ -183,7 +190,7 @@ class Tensor:
         return _dlpack.device(self)
 
     def __reduce_ex__(self, protocol):
-        return _serialize.reduce(self)
+        return _sharing.reduce_tensor(self) if _sharing.spawning() else _serialize.reduce(self)
 
     def __copy__(self):
         return _f.detach(self)
@@ -237,6 +244,23 @@ class Tensor:
     def __hash__(self):
         return id(self)
 
+    def __getitem__(self, key):
+        kind = key.__class__
+        if kind is int and LOW <= key <= HIGH:
+            made = _f.b_select(self._h, 0, key)
+        elif kind is slice:
+            start, stop, step = key.start, key.stop, key.step
+            if not (
+                (start is None or start.__class__ is int and LOW < start <= HIGH)
+                and (stop is None or stop.__class__ is int and LOW < stop <= HIGH)
+                and (step is None or step.__class__ is int and LOW < step <= HIGH)
+            ):
+                return _f.index_get(self, key)
+            made = _f.b_slice(self._h, 0, ABSENT if start is None else start, ABSENT if stop is None else stop, 1 if step is None else step)
+        else:
+            return _f.index_get(self, key)
+        return _results.wrap(made) if made >= HANDLES else _f.index_get(self, key)  # which says what is wrong
+
     def __setitem__(self, key, value):
         if isinstance(value, Tensor):
             _f.index_set_(self, key, value)
@@ -251,6 +275,5 @@ class Tensor:
 
 # The generated functions take the class above.
 from . import gen_functions as _f  # noqa: E402, I001
-from . import _create, _dlpack, _errors, _interop, _match, _print, _serialize, _storage  # noqa: E402
+from . import _create, _dlpack, _errors, _interop, _match, _print, _results, _serialize, _sharing, _typed_storage  # noqa: E402
 
-Tensor.__getitem__ = _f.index_get

@@ -6,979 +6,1403 @@ c_add = _bind("tensor_add", P, P, _Scalar, P)
 c_add_scalar = _bind("tensor_add_scalar", P, _Scalar, _Scalar, P)
 c_add_out = _bind("tensor_add_out", P, P, _Scalar, P)
 c_add_scalar_out = _bind("tensor_add_scalar_out", P, _Scalar, _Scalar, P)
+b_add = _bind_brief("tensor_brief_add", P, P)
+b_add_scalar = _bind_brief("tensor_brief_add_scalar", P, _Scalar)
 c_add_ = _bind("tensor_add_", P, P, _Scalar)
 c_add_scalar_ = _bind("tensor_add_scalar_", P, _Scalar, _Scalar)
 c_sub = _bind("tensor_sub", P, P, _Scalar, P)
 c_sub_scalar = _bind("tensor_sub_scalar", P, _Scalar, _Scalar, P)
 c_sub_out = _bind("tensor_sub_out", P, P, _Scalar, P)
 c_sub_scalar_out = _bind("tensor_sub_scalar_out", P, _Scalar, _Scalar, P)
+b_sub = _bind_brief("tensor_brief_sub", P, P)
+b_sub_scalar = _bind_brief("tensor_brief_sub_scalar", P, _Scalar)
 c_sub_ = _bind("tensor_sub_", P, P, _Scalar)
 c_sub_scalar_ = _bind("tensor_sub_scalar_", P, _Scalar, _Scalar)
 c_subtract = _bind("tensor_subtract", P, P, _Scalar, P)
 c_subtract_scalar = _bind("tensor_subtract_scalar", P, _Scalar, _Scalar, P)
 c_subtract_out = _bind("tensor_subtract_out", P, P, _Scalar, P)
 c_subtract_scalar_out = _bind("tensor_subtract_scalar_out", P, _Scalar, _Scalar, P)
+b_subtract = _bind_brief("tensor_brief_subtract", P, P)
+b_subtract_scalar = _bind_brief("tensor_brief_subtract_scalar", P, _Scalar)
 c_subtract_ = _bind("tensor_subtract_", P, P, _Scalar)
 c_subtract_scalar_ = _bind("tensor_subtract_scalar_", P, _Scalar, _Scalar)
 c_rsub = _bind("tensor_rsub", P, P, _Scalar, P)
 c_rsub_scalar = _bind("tensor_rsub_scalar", P, _Scalar, _Scalar, P)
+b_rsub = _bind_brief("tensor_brief_rsub", P, P)
+b_rsub_scalar = _bind_brief("tensor_brief_rsub_scalar", P, _Scalar)
 c_mul = _bind("tensor_mul", P, P, P)
 c_mul_scalar = _bind("tensor_mul_scalar", P, _Scalar, P)
 c_mul_out = _bind("tensor_mul_out", P, P, P)
 c_mul_scalar_out = _bind("tensor_mul_scalar_out", P, _Scalar, P)
+b_mul = _bind_brief("tensor_brief_mul", P, P)
+b_mul_scalar = _bind_brief("tensor_brief_mul_scalar", P, _Scalar)
 c_mul_ = _bind("tensor_mul_", P, P)
 c_mul_scalar_ = _bind("tensor_mul_scalar_", P, _Scalar)
 c_multiply = _bind("tensor_multiply", P, P, P)
 c_multiply_scalar = _bind("tensor_multiply_scalar", P, _Scalar, P)
 c_multiply_out = _bind("tensor_multiply_out", P, P, P)
 c_multiply_scalar_out = _bind("tensor_multiply_scalar_out", P, _Scalar, P)
+b_multiply = _bind_brief("tensor_brief_multiply", P, P)
+b_multiply_scalar = _bind_brief("tensor_brief_multiply_scalar", P, _Scalar)
 c_multiply_ = _bind("tensor_multiply_", P, P)
 c_multiply_scalar_ = _bind("tensor_multiply_scalar_", P, _Scalar)
 c_div = _bind("tensor_div", P, P, T, P)
 c_div_scalar = _bind("tensor_div_scalar", P, _Scalar, T, P)
 c_div_out = _bind("tensor_div_out", P, P, T, P)
 c_div_scalar_out = _bind("tensor_div_scalar_out", P, _Scalar, T, P)
+b_div = _bind_brief("tensor_brief_div", P, P)
+b_div_scalar = _bind_brief("tensor_brief_div_scalar", P, _Scalar)
 c_div_ = _bind("tensor_div_", P, P, T)
 c_div_scalar_ = _bind("tensor_div_scalar_", P, _Scalar, T)
 c_divide = _bind("tensor_divide", P, P, T, P)
 c_divide_scalar = _bind("tensor_divide_scalar", P, _Scalar, T, P)
 c_divide_out = _bind("tensor_divide_out", P, P, T, P)
 c_divide_scalar_out = _bind("tensor_divide_scalar_out", P, _Scalar, T, P)
+b_divide = _bind_brief("tensor_brief_divide", P, P)
+b_divide_scalar = _bind_brief("tensor_brief_divide_scalar", P, _Scalar)
 c_divide_ = _bind("tensor_divide_", P, P, T)
 c_divide_scalar_ = _bind("tensor_divide_scalar_", P, _Scalar, T)
 c_true_divide = _bind("tensor_true_divide", P, P, P)
 c_true_divide_scalar = _bind("tensor_true_divide_scalar", P, _Scalar, P)
 c_true_divide_out = _bind("tensor_true_divide_out", P, P, P)
 c_true_divide_scalar_out = _bind("tensor_true_divide_scalar_out", P, _Scalar, P)
+b_true_divide = _bind_brief("tensor_brief_true_divide", P, P)
+b_true_divide_scalar = _bind_brief("tensor_brief_true_divide_scalar", P, _Scalar)
 c_true_divide_ = _bind("tensor_true_divide_", P, P)
 c_true_divide_scalar_ = _bind("tensor_true_divide_scalar_", P, _Scalar)
 c_floor_divide = _bind("tensor_floor_divide", P, P, P)
 c_floor_divide_scalar = _bind("tensor_floor_divide_scalar", P, _Scalar, P)
 c_floor_divide_out = _bind("tensor_floor_divide_out", P, P, P)
 c_floor_divide_scalar_out = _bind("tensor_floor_divide_scalar_out", P, _Scalar, P)
+b_floor_divide = _bind_brief("tensor_brief_floor_divide", P, P)
+b_floor_divide_scalar = _bind_brief("tensor_brief_floor_divide_scalar", P, _Scalar)
 c_floor_divide_ = _bind("tensor_floor_divide_", P, P)
 c_floor_divide_scalar_ = _bind("tensor_floor_divide_scalar_", P, _Scalar)
 c_remainder = _bind("tensor_remainder", P, P, P)
 c_remainder_scalar = _bind("tensor_remainder_scalar", P, _Scalar, P)
 c_remainder_out = _bind("tensor_remainder_out", P, P, P)
 c_remainder_scalar_out = _bind("tensor_remainder_scalar_out", P, _Scalar, P)
+b_remainder = _bind_brief("tensor_brief_remainder", P, P)
+b_remainder_scalar = _bind_brief("tensor_brief_remainder_scalar", P, _Scalar)
 c_remainder_ = _bind("tensor_remainder_", P, P)
 c_remainder_scalar_ = _bind("tensor_remainder_scalar_", P, _Scalar)
 c_fmod = _bind("tensor_fmod", P, P, P)
 c_fmod_scalar = _bind("tensor_fmod_scalar", P, _Scalar, P)
 c_fmod_out = _bind("tensor_fmod_out", P, P, P)
 c_fmod_scalar_out = _bind("tensor_fmod_scalar_out", P, _Scalar, P)
+b_fmod = _bind_brief("tensor_brief_fmod", P, P)
+b_fmod_scalar = _bind_brief("tensor_brief_fmod_scalar", P, _Scalar)
 c_fmod_ = _bind("tensor_fmod_", P, P)
 c_fmod_scalar_ = _bind("tensor_fmod_scalar_", P, _Scalar)
 c_pow = _bind("tensor_pow", P, P, P)
 c_pow_scalar = _bind("tensor_pow_scalar", P, _Scalar, P)
 c_pow_out = _bind("tensor_pow_out", P, P, P)
 c_pow_scalar_out = _bind("tensor_pow_scalar_out", P, _Scalar, P)
+b_pow = _bind_brief("tensor_brief_pow", P, P)
+b_pow_scalar = _bind_brief("tensor_brief_pow_scalar", P, _Scalar)
 c_pow_ = _bind("tensor_pow_", P, P)
 c_pow_scalar_ = _bind("tensor_pow_scalar_", P, _Scalar)
 c_float_power = _bind("tensor_float_power", P, P, P)
 c_float_power_scalar = _bind("tensor_float_power_scalar", P, _Scalar, P)
 c_float_power_out = _bind("tensor_float_power_out", P, P, P)
 c_float_power_scalar_out = _bind("tensor_float_power_scalar_out", P, _Scalar, P)
+b_float_power = _bind_brief("tensor_brief_float_power", P, P)
+b_float_power_scalar = _bind_brief("tensor_brief_float_power_scalar", P, _Scalar)
 c_float_power_ = _bind("tensor_float_power_", P, P)
 c_float_power_scalar_ = _bind("tensor_float_power_scalar_", P, _Scalar)
 c_neg = _bind("tensor_neg", P, P)
 c_neg_out = _bind("tensor_neg_out", P, P)
+b_neg = _bind_brief("tensor_brief_neg", P)
 c_neg_ = _bind("tensor_neg_", P)
 c_negative = _bind("tensor_negative", P, P)
 c_negative_out = _bind("tensor_negative_out", P, P)
+b_negative = _bind_brief("tensor_brief_negative", P)
 c_negative_ = _bind("tensor_negative_", P)
 c_positive = _bind("tensor_positive", P, P)
+b_positive = _bind_brief("tensor_brief_positive", P)
 c_square = _bind("tensor_square", P, P)
 c_square_out = _bind("tensor_square_out", P, P)
+b_square = _bind_brief("tensor_brief_square", P)
 c_square_ = _bind("tensor_square_", P)
 c_reciprocal = _bind("tensor_reciprocal", P, P)
 c_reciprocal_out = _bind("tensor_reciprocal_out", P, P)
+b_reciprocal = _bind_brief("tensor_brief_reciprocal", P)
 c_reciprocal_ = _bind("tensor_reciprocal_", P)
 c_abs = _bind("tensor_abs", P, P)
 c_abs_out = _bind("tensor_abs_out", P, P)
+b_abs = _bind_brief("tensor_brief_abs", P)
 c_abs_ = _bind("tensor_abs_", P)
 c_absolute = _bind("tensor_absolute", P, P)
 c_absolute_out = _bind("tensor_absolute_out", P, P)
+b_absolute = _bind_brief("tensor_brief_absolute", P)
 c_absolute_ = _bind("tensor_absolute_", P)
 c_sign = _bind("tensor_sign", P, P)
 c_sign_out = _bind("tensor_sign_out", P, P)
+b_sign = _bind_brief("tensor_brief_sign", P)
 c_sign_ = _bind("tensor_sign_", P)
 c_sgn = _bind("tensor_sgn", P, P)
 c_sgn_out = _bind("tensor_sgn_out", P, P)
+b_sgn = _bind_brief("tensor_brief_sgn", P)
 c_sgn_ = _bind("tensor_sgn_", P)
 c_copysign = _bind("tensor_copysign", P, P, P)
 c_copysign_scalar = _bind("tensor_copysign_scalar", P, _Scalar, P)
 c_copysign_out = _bind("tensor_copysign_out", P, P, P)
 c_copysign_scalar_out = _bind("tensor_copysign_scalar_out", P, _Scalar, P)
+b_copysign = _bind_brief("tensor_brief_copysign", P, P)
+b_copysign_scalar = _bind_brief("tensor_brief_copysign_scalar", P, _Scalar)
 c_copysign_ = _bind("tensor_copysign_", P, P)
 c_copysign_scalar_ = _bind("tensor_copysign_scalar_", P, _Scalar)
 c_addcmul = _bind("tensor_addcmul", P, P, P, _Scalar, P)
 c_addcmul_out = _bind("tensor_addcmul_out", P, P, P, _Scalar, P)
+b_addcmul = _bind_brief("tensor_brief_addcmul", P, P, P)
 c_addcmul_ = _bind("tensor_addcmul_", P, P, P, _Scalar)
 c_addcdiv = _bind("tensor_addcdiv", P, P, P, _Scalar, P)
 c_addcdiv_out = _bind("tensor_addcdiv_out", P, P, P, _Scalar, P)
+b_addcdiv = _bind_brief("tensor_brief_addcdiv", P, P, P)
 c_addcdiv_ = _bind("tensor_addcdiv_", P, P, P, _Scalar)
 c_lerp = _bind("tensor_lerp", P, P, P, P)
 c_lerp_scalar = _bind("tensor_lerp_scalar", P, P, _Scalar, P)
 c_lerp_out = _bind("tensor_lerp_out", P, P, P, P)
 c_lerp_scalar_out = _bind("tensor_lerp_scalar_out", P, P, _Scalar, P)
+b_lerp = _bind_brief("tensor_brief_lerp", P, P, P)
+b_lerp_scalar = _bind_brief("tensor_brief_lerp_scalar", P, P, _Scalar)
 c_lerp_ = _bind("tensor_lerp_", P, P, P)
 c_lerp_scalar_ = _bind("tensor_lerp_scalar_", P, P, _Scalar)
 c_eq = _bind("tensor_eq", P, P, P)
 c_eq_scalar = _bind("tensor_eq_scalar", P, _Scalar, P)
 c_eq_out = _bind("tensor_eq_out", P, P, P)
 c_eq_scalar_out = _bind("tensor_eq_scalar_out", P, _Scalar, P)
+b_eq = _bind_brief("tensor_brief_eq", P, P)
+b_eq_scalar = _bind_brief("tensor_brief_eq_scalar", P, _Scalar)
 c_eq_ = _bind("tensor_eq_", P, P)
 c_eq_scalar_ = _bind("tensor_eq_scalar_", P, _Scalar)
 c_ne = _bind("tensor_ne", P, P, P)
 c_ne_scalar = _bind("tensor_ne_scalar", P, _Scalar, P)
 c_ne_out = _bind("tensor_ne_out", P, P, P)
 c_ne_scalar_out = _bind("tensor_ne_scalar_out", P, _Scalar, P)
+b_ne = _bind_brief("tensor_brief_ne", P, P)
+b_ne_scalar = _bind_brief("tensor_brief_ne_scalar", P, _Scalar)
 c_ne_ = _bind("tensor_ne_", P, P)
 c_ne_scalar_ = _bind("tensor_ne_scalar_", P, _Scalar)
 c_not_equal = _bind("tensor_not_equal", P, P, P)
 c_not_equal_scalar = _bind("tensor_not_equal_scalar", P, _Scalar, P)
 c_not_equal_out = _bind("tensor_not_equal_out", P, P, P)
 c_not_equal_scalar_out = _bind("tensor_not_equal_scalar_out", P, _Scalar, P)
+b_not_equal = _bind_brief("tensor_brief_not_equal", P, P)
+b_not_equal_scalar = _bind_brief("tensor_brief_not_equal_scalar", P, _Scalar)
 c_not_equal_ = _bind("tensor_not_equal_", P, P)
 c_not_equal_scalar_ = _bind("tensor_not_equal_scalar_", P, _Scalar)
 c_lt = _bind("tensor_lt", P, P, P)
 c_lt_scalar = _bind("tensor_lt_scalar", P, _Scalar, P)
 c_lt_out = _bind("tensor_lt_out", P, P, P)
 c_lt_scalar_out = _bind("tensor_lt_scalar_out", P, _Scalar, P)
+b_lt = _bind_brief("tensor_brief_lt", P, P)
+b_lt_scalar = _bind_brief("tensor_brief_lt_scalar", P, _Scalar)
 c_lt_ = _bind("tensor_lt_", P, P)
 c_lt_scalar_ = _bind("tensor_lt_scalar_", P, _Scalar)
 c_less = _bind("tensor_less", P, P, P)
 c_less_scalar = _bind("tensor_less_scalar", P, _Scalar, P)
 c_less_out = _bind("tensor_less_out", P, P, P)
 c_less_scalar_out = _bind("tensor_less_scalar_out", P, _Scalar, P)
+b_less = _bind_brief("tensor_brief_less", P, P)
+b_less_scalar = _bind_brief("tensor_brief_less_scalar", P, _Scalar)
 c_less_ = _bind("tensor_less_", P, P)
 c_less_scalar_ = _bind("tensor_less_scalar_", P, _Scalar)
 c_le = _bind("tensor_le", P, P, P)
 c_le_scalar = _bind("tensor_le_scalar", P, _Scalar, P)
 c_le_out = _bind("tensor_le_out", P, P, P)
 c_le_scalar_out = _bind("tensor_le_scalar_out", P, _Scalar, P)
+b_le = _bind_brief("tensor_brief_le", P, P)
+b_le_scalar = _bind_brief("tensor_brief_le_scalar", P, _Scalar)
 c_le_ = _bind("tensor_le_", P, P)
 c_le_scalar_ = _bind("tensor_le_scalar_", P, _Scalar)
 c_less_equal = _bind("tensor_less_equal", P, P, P)
 c_less_equal_scalar = _bind("tensor_less_equal_scalar", P, _Scalar, P)
 c_less_equal_out = _bind("tensor_less_equal_out", P, P, P)
 c_less_equal_scalar_out = _bind("tensor_less_equal_scalar_out", P, _Scalar, P)
+b_less_equal = _bind_brief("tensor_brief_less_equal", P, P)
+b_less_equal_scalar = _bind_brief("tensor_brief_less_equal_scalar", P, _Scalar)
 c_less_equal_ = _bind("tensor_less_equal_", P, P)
 c_less_equal_scalar_ = _bind("tensor_less_equal_scalar_", P, _Scalar)
 c_gt = _bind("tensor_gt", P, P, P)
 c_gt_scalar = _bind("tensor_gt_scalar", P, _Scalar, P)
 c_gt_out = _bind("tensor_gt_out", P, P, P)
 c_gt_scalar_out = _bind("tensor_gt_scalar_out", P, _Scalar, P)
+b_gt = _bind_brief("tensor_brief_gt", P, P)
+b_gt_scalar = _bind_brief("tensor_brief_gt_scalar", P, _Scalar)
 c_gt_ = _bind("tensor_gt_", P, P)
 c_gt_scalar_ = _bind("tensor_gt_scalar_", P, _Scalar)
 c_greater = _bind("tensor_greater", P, P, P)
 c_greater_scalar = _bind("tensor_greater_scalar", P, _Scalar, P)
 c_greater_out = _bind("tensor_greater_out", P, P, P)
 c_greater_scalar_out = _bind("tensor_greater_scalar_out", P, _Scalar, P)
+b_greater = _bind_brief("tensor_brief_greater", P, P)
+b_greater_scalar = _bind_brief("tensor_brief_greater_scalar", P, _Scalar)
 c_greater_ = _bind("tensor_greater_", P, P)
 c_greater_scalar_ = _bind("tensor_greater_scalar_", P, _Scalar)
 c_ge = _bind("tensor_ge", P, P, P)
 c_ge_scalar = _bind("tensor_ge_scalar", P, _Scalar, P)
 c_ge_out = _bind("tensor_ge_out", P, P, P)
 c_ge_scalar_out = _bind("tensor_ge_scalar_out", P, _Scalar, P)
+b_ge = _bind_brief("tensor_brief_ge", P, P)
+b_ge_scalar = _bind_brief("tensor_brief_ge_scalar", P, _Scalar)
 c_ge_ = _bind("tensor_ge_", P, P)
 c_ge_scalar_ = _bind("tensor_ge_scalar_", P, _Scalar)
 c_greater_equal = _bind("tensor_greater_equal", P, P, P)
 c_greater_equal_scalar = _bind("tensor_greater_equal_scalar", P, _Scalar, P)
 c_greater_equal_out = _bind("tensor_greater_equal_out", P, P, P)
 c_greater_equal_scalar_out = _bind("tensor_greater_equal_scalar_out", P, _Scalar, P)
+b_greater_equal = _bind_brief("tensor_brief_greater_equal", P, P)
+b_greater_equal_scalar = _bind_brief("tensor_brief_greater_equal_scalar", P, _Scalar)
 c_greater_equal_ = _bind("tensor_greater_equal_", P, P)
 c_greater_equal_scalar_ = _bind("tensor_greater_equal_scalar_", P, _Scalar)
 c_equal = _bind("tensor_equal", P, P, P)
-c_isclose = _bind("tensor_isclose", P, P, D, D, B, P)
-c_allclose = _bind("tensor_allclose", P, P, D, D, B, P)
+c_isclose = _bind("tensor_isclose", P, P, D, D, P, P)
+b_isclose = _bind_brief("tensor_brief_isclose", P, P)
+c_allclose = _bind("tensor_allclose", P, P, D, D, P, P)
 c_isnan = _bind("tensor_isnan", P, P)
+b_isnan = _bind_brief("tensor_brief_isnan", P)
 c_isinf = _bind("tensor_isinf", P, P)
+b_isinf = _bind_brief("tensor_brief_isinf", P)
 c_isfinite = _bind("tensor_isfinite", P, P)
+b_isfinite = _bind_brief("tensor_brief_isfinite", P)
 c_isreal = _bind("tensor_isreal", P, P)
+b_isreal = _bind_brief("tensor_brief_isreal", P)
 c_isposinf = _bind("tensor_isposinf", P, P)
 c_isposinf_out = _bind("tensor_isposinf_out", P, P)
+b_isposinf = _bind_brief("tensor_brief_isposinf", P)
 c_isneginf = _bind("tensor_isneginf", P, P)
 c_isneginf_out = _bind("tensor_isneginf_out", P, P)
+b_isneginf = _bind_brief("tensor_brief_isneginf", P)
 c_signbit = _bind("tensor_signbit", P, P)
 c_signbit_out = _bind("tensor_signbit_out", P, P)
+b_signbit = _bind_brief("tensor_brief_signbit", P)
 c_complex_parts = _bind("tensor_complex_parts", P, P, P)
 c_complex_parts_out = _bind("tensor_complex_parts_out", P, P, P)
+b_complex_parts = _bind_brief("tensor_brief_complex_parts", P, P)
 c_polar = _bind("tensor_polar", P, P, P)
 c_polar_out = _bind("tensor_polar_out", P, P, P)
+b_polar = _bind_brief("tensor_brief_polar", P, P)
 c_real = _bind("tensor_real", P, P)
+b_real = _bind_brief("tensor_brief_real", P)
 c_imag = _bind("tensor_imag", P, P)
+b_imag = _bind_brief("tensor_brief_imag", P)
 c_view_as_real = _bind("tensor_view_as_real", P, P)
+b_view_as_real = _bind_brief("tensor_brief_view_as_real", P)
 c_view_as_complex = _bind("tensor_view_as_complex", P, P)
+b_view_as_complex = _bind_brief("tensor_brief_view_as_complex", P)
 c_conj = _bind("tensor_conj", P, P)
+b_conj = _bind_brief("tensor_brief_conj", P)
 c_conj_physical = _bind("tensor_conj_physical", P, P)
 c_conj_physical_out = _bind("tensor_conj_physical_out", P, P)
+b_conj_physical = _bind_brief("tensor_brief_conj_physical", P)
 c_conj_physical_ = _bind("tensor_conj_physical_", P)
 c_resolve_conj = _bind("tensor_resolve_conj", P, P)
+b_resolve_conj = _bind_brief("tensor_brief_resolve_conj", P)
 c_resolve_neg = _bind("tensor_resolve_neg", P, P)
+b_resolve_neg = _bind_brief("tensor_brief_resolve_neg", P)
 c_angle = _bind("tensor_angle", P, P)
 c_angle_out = _bind("tensor_angle_out", P, P)
-c_clone = _bind("tensor_clone", P, E, P)
-c_contiguous = _bind("tensor_contiguous", P, E, P)
-c_to_options = _bind("tensor_to_options", P, E, E, _Device, B, B, E, P)
-c_copy_ = _bind("tensor_copy_", P, P, B)
+b_angle = _bind_brief("tensor_brief_angle", P)
+c_clone = _bind("tensor_clone", P, P, P)
+b_clone = _bind_brief("tensor_brief_clone", P)
+c_contiguous = _bind("tensor_contiguous", P, P, P)
+b_contiguous = _bind_brief("tensor_brief_contiguous", P)
+c_to_options = _bind("tensor_to_options", P, P, P, _Device, P, P, P, P)
+b_to_options = _bind_brief("tensor_brief_to_options", P)
+c_copy_ = _bind("tensor_copy_", P, P, P)
 c_fill = _bind("tensor_fill", P, P, P)
 c_fill_scalar = _bind("tensor_fill_scalar", P, _Scalar, P)
+b_fill = _bind_brief("tensor_brief_fill", P, P)
+b_fill_scalar = _bind_brief("tensor_brief_fill_scalar", P, _Scalar)
 c_fill_ = _bind("tensor_fill_", P, P)
 c_fill_scalar_ = _bind("tensor_fill_scalar_", P, _Scalar)
 c_zero_ = _bind("tensor_zero_", P)
 c_item = _bind("tensor_item", P, P)
-c_is_contiguous = _bind("tensor_is_contiguous", P, E, P)
+c_is_contiguous = _bind("tensor_is_contiguous", P, P, P)
 c_is_set_to = _bind("tensor_is_set_to", P, P, P)
-c_resize_ = _bind("tensor_resize_", P, P, Q, E)
-c_resize_as_ = _bind("tensor_resize_as_", P, P, E)
+c_resize_ = _bind("tensor_resize_", P, P, P, P)
+c_resize_as_ = _bind("tensor_resize_as_", P, P, P)
 c_set_ = _bind("tensor_set_", P)
 c_set__tensor = _bind("tensor_set__tensor", P, P)
-c_set__tensor_geometry = _bind("tensor_set__tensor_geometry", P, P, Q, P, Q, P, Q)
+c_set__tensor_geometry = _bind("tensor_set__tensor_geometry", P, P, P, P, P, P, P)
 c_set__storage = _bind("tensor_set__storage", P, P)
-c_set__storage_geometry = _bind("tensor_set__storage_geometry", P, P, Q, P, Q, P, Q)
-c_zeros = _bind("tensor_zeros", P, Q, E, E, _Device, P)
-c_zeros_out = _bind("tensor_zeros_out", P, Q, E, E, _Device, P)
-c_ones = _bind("tensor_ones", P, Q, E, E, _Device, P)
-c_ones_out = _bind("tensor_ones_out", P, Q, E, E, _Device, P)
-c_full = _bind("tensor_full", P, Q, _Scalar, E, E, _Device, P)
-c_full_out = _bind("tensor_full_out", P, Q, _Scalar, E, E, _Device, P)
-c_empty = _bind("tensor_empty", P, Q, E, E, _Device, E, P)
-c_empty_out = _bind("tensor_empty_out", P, Q, E, E, _Device, E, P)
-c_empty_strided = _bind("tensor_empty_strided", P, Q, P, Q, E, E, _Device, P)
-c_empty_permuted = _bind("tensor_empty_permuted", P, Q, P, Q, E, E, _Device, P)
-c_scalar_tensor = _bind("tensor_scalar_tensor", _Scalar, E, E, _Device, P)
-c_arange_start = _bind("tensor_arange_start", _Scalar, _Scalar, E, E, _Device, P)
-c_arange_start_out = _bind("tensor_arange_start_out", _Scalar, _Scalar, E, E, _Device, P)
-c_arange_start_step = _bind("tensor_arange_start_step", _Scalar, _Scalar, _Scalar, E, E, _Device, P)
-c_arange_start_step_out = _bind("tensor_arange_start_step_out", _Scalar, _Scalar, _Scalar, E, E, _Device, P)
-c_arange = _bind("tensor_arange", _Scalar, E, E, _Device, P)
-c_arange_out = _bind("tensor_arange_out", _Scalar, E, E, _Device, P)
-c_range = _bind("tensor_range", _Scalar, _Scalar, _Scalar, E, E, _Device, P)
-c_range_out = _bind("tensor_range_out", _Scalar, _Scalar, _Scalar, E, E, _Device, P)
-c_linspace = _bind("tensor_linspace", _Scalar, _Scalar, Q, E, E, _Device, P)
-c_linspace_out = _bind("tensor_linspace_out", _Scalar, _Scalar, Q, E, E, _Device, P)
-c_linspace_tensor_tensor = _bind("tensor_linspace_tensor_tensor", P, P, Q, E, E, _Device, P)
-c_linspace_tensor_tensor_out = _bind("tensor_linspace_tensor_tensor_out", P, P, Q, E, E, _Device, P)
-c_linspace_tensor_scalar = _bind("tensor_linspace_tensor_scalar", P, _Scalar, Q, E, E, _Device, P)
-c_linspace_tensor_scalar_out = _bind("tensor_linspace_tensor_scalar_out", P, _Scalar, Q, E, E, _Device, P)
-c_linspace_scalar_tensor = _bind("tensor_linspace_scalar_tensor", _Scalar, P, Q, E, E, _Device, P)
-c_linspace_scalar_tensor_out = _bind("tensor_linspace_scalar_tensor_out", _Scalar, P, Q, E, E, _Device, P)
-c_logspace = _bind("tensor_logspace", _Scalar, _Scalar, Q, D, E, E, _Device, P)
-c_logspace_out = _bind("tensor_logspace_out", _Scalar, _Scalar, Q, D, E, E, _Device, P)
-c_logspace_tensor_tensor = _bind("tensor_logspace_tensor_tensor", P, P, Q, D, E, E, _Device, P)
-c_logspace_tensor_tensor_out = _bind("tensor_logspace_tensor_tensor_out", P, P, Q, D, E, E, _Device, P)
-c_logspace_tensor_scalar = _bind("tensor_logspace_tensor_scalar", P, _Scalar, Q, D, E, E, _Device, P)
-c_logspace_tensor_scalar_out = _bind("tensor_logspace_tensor_scalar_out", P, _Scalar, Q, D, E, E, _Device, P)
-c_logspace_scalar_tensor = _bind("tensor_logspace_scalar_tensor", _Scalar, P, Q, D, E, E, _Device, P)
-c_logspace_scalar_tensor_out = _bind("tensor_logspace_scalar_tensor_out", _Scalar, P, Q, D, E, E, _Device, P)
-c_eye = _bind("tensor_eye", Q, E, E, _Device, P)
-c_eye_out = _bind("tensor_eye_out", Q, E, E, _Device, P)
-c_eye_m = _bind("tensor_eye_m", Q, Q, E, E, _Device, P)
-c_eye_m_out = _bind("tensor_eye_m_out", Q, Q, E, E, _Device, P)
-c_tril_indices = _bind("tensor_tril_indices", Q, Q, Q, E, E, _Device, P)
-c_triu_indices = _bind("tensor_triu_indices", Q, Q, Q, E, E, _Device, P)
-c_empty_like = _bind("tensor_empty_like", P, E, E, _Device, E, P)
-c_zeros_like = _bind("tensor_zeros_like", P, E, E, _Device, E, P)
-c_ones_like = _bind("tensor_ones_like", P, E, E, _Device, E, P)
-c_full_like = _bind("tensor_full_like", P, _Scalar, E, E, _Device, E, P)
-c_new_empty = _bind("tensor_new_empty", P, P, Q, E, E, _Device, P)
-c_new_empty_strided = _bind("tensor_new_empty_strided", P, P, Q, P, Q, E, E, _Device, P)
-c_new_full = _bind("tensor_new_full", P, P, Q, _Scalar, E, E, _Device, P)
-c_new_zeros = _bind("tensor_new_zeros", P, P, Q, E, E, _Device, P)
-c_new_ones = _bind("tensor_new_ones", P, P, Q, E, E, _Device, P)
-c_save = _bind("tensor_save", T, T, P, Q, B)
-c_save_bytes = _bind("tensor_save_bytes", T, P, Q, B, P)
-c_save_dict = _bind("tensor_save_dict", T, P, Q, P, Q, B)
-c_load = _bind("tensor_load", T, T, B, P, P, P)
+c_set__storage_geometry = _bind("tensor_set__storage_geometry", P, P, P, P, P, P, P)
+c_zeros = _bind("tensor_zeros", P, P, P, P, _Device, P)
+c_zeros_out = _bind("tensor_zeros_out", P, P, P, P, _Device, P)
+b_zeros = _bind_brief("tensor_brief_zeros", P, P)
+c_ones = _bind("tensor_ones", P, P, P, P, _Device, P)
+c_ones_out = _bind("tensor_ones_out", P, P, P, P, _Device, P)
+b_ones = _bind_brief("tensor_brief_ones", P, P)
+c_full = _bind("tensor_full", P, P, _Scalar, P, P, _Device, P)
+c_full_out = _bind("tensor_full_out", P, P, _Scalar, P, P, _Device, P)
+b_full = _bind_brief("tensor_brief_full", P, P, _Scalar)
+c_empty = _bind("tensor_empty", P, P, P, P, _Device, P, P)
+c_empty_out = _bind("tensor_empty_out", P, P, P, P, _Device, P, P)
+b_empty = _bind_brief("tensor_brief_empty", P, P)
+c_empty_strided = _bind("tensor_empty_strided", P, P, P, P, P, P, _Device, P)
+b_empty_strided = _bind_brief("tensor_brief_empty_strided", P, P, P, P)
+c_empty_permuted = _bind("tensor_empty_permuted", P, P, P, P, P, P, _Device, P)
+b_empty_permuted = _bind_brief("tensor_brief_empty_permuted", P, P, P, P)
+c_scalar_tensor = _bind("tensor_scalar_tensor", _Scalar, P, P, _Device, P)
+b_scalar_tensor = _bind_brief("tensor_brief_scalar_tensor", _Scalar)
+c_arange_start = _bind("tensor_arange_start", _Scalar, _Scalar, P, P, _Device, P)
+c_arange_start_out = _bind("tensor_arange_start_out", _Scalar, _Scalar, P, P, _Device, P)
+b_arange_start = _bind_brief("tensor_brief_arange_start", _Scalar, _Scalar)
+c_arange_start_step = _bind("tensor_arange_start_step", _Scalar, _Scalar, _Scalar, P, P, _Device, P)
+c_arange_start_step_out = _bind("tensor_arange_start_step_out", _Scalar, _Scalar, _Scalar, P, P, _Device, P)
+b_arange_start_step = _bind_brief("tensor_brief_arange_start_step", _Scalar, _Scalar)
+c_arange = _bind("tensor_arange", _Scalar, P, P, _Device, P)
+c_arange_out = _bind("tensor_arange_out", _Scalar, P, P, _Device, P)
+b_arange = _bind_brief("tensor_brief_arange", _Scalar)
+c_range = _bind("tensor_range", _Scalar, _Scalar, _Scalar, P, P, _Device, P)
+c_range_out = _bind("tensor_range_out", _Scalar, _Scalar, _Scalar, P, P, _Device, P)
+b_range = _bind_brief("tensor_brief_range", _Scalar, _Scalar)
+c_linspace = _bind("tensor_linspace", _Scalar, _Scalar, P, P, P, _Device, P)
+c_linspace_out = _bind("tensor_linspace_out", _Scalar, _Scalar, P, P, P, _Device, P)
+b_linspace = _bind_brief("tensor_brief_linspace", _Scalar, _Scalar, P)
+c_linspace_tensor_tensor = _bind("tensor_linspace_tensor_tensor", P, P, P, P, P, _Device, P)
+c_linspace_tensor_tensor_out = _bind("tensor_linspace_tensor_tensor_out", P, P, P, P, P, _Device, P)
+b_linspace_tensor_tensor = _bind_brief("tensor_brief_linspace_tensor_tensor", P, P, P)
+c_linspace_tensor_scalar = _bind("tensor_linspace_tensor_scalar", P, _Scalar, P, P, P, _Device, P)
+c_linspace_tensor_scalar_out = _bind("tensor_linspace_tensor_scalar_out", P, _Scalar, P, P, P, _Device, P)
+b_linspace_tensor_scalar = _bind_brief("tensor_brief_linspace_tensor_scalar", P, _Scalar, P)
+c_linspace_scalar_tensor = _bind("tensor_linspace_scalar_tensor", _Scalar, P, P, P, P, _Device, P)
+c_linspace_scalar_tensor_out = _bind("tensor_linspace_scalar_tensor_out", _Scalar, P, P, P, P, _Device, P)
+b_linspace_scalar_tensor = _bind_brief("tensor_brief_linspace_scalar_tensor", _Scalar, P, P)
+c_logspace = _bind("tensor_logspace", _Scalar, _Scalar, P, D, P, P, _Device, P)
+c_logspace_out = _bind("tensor_logspace_out", _Scalar, _Scalar, P, D, P, P, _Device, P)
+b_logspace = _bind_brief("tensor_brief_logspace", _Scalar, _Scalar, P)
+c_logspace_tensor_tensor = _bind("tensor_logspace_tensor_tensor", P, P, P, D, P, P, _Device, P)
+c_logspace_tensor_tensor_out = _bind("tensor_logspace_tensor_tensor_out", P, P, P, D, P, P, _Device, P)
+b_logspace_tensor_tensor = _bind_brief("tensor_brief_logspace_tensor_tensor", P, P, P)
+c_logspace_tensor_scalar = _bind("tensor_logspace_tensor_scalar", P, _Scalar, P, D, P, P, _Device, P)
+c_logspace_tensor_scalar_out = _bind("tensor_logspace_tensor_scalar_out", P, _Scalar, P, D, P, P, _Device, P)
+b_logspace_tensor_scalar = _bind_brief("tensor_brief_logspace_tensor_scalar", P, _Scalar, P)
+c_logspace_scalar_tensor = _bind("tensor_logspace_scalar_tensor", _Scalar, P, P, D, P, P, _Device, P)
+c_logspace_scalar_tensor_out = _bind("tensor_logspace_scalar_tensor_out", _Scalar, P, P, D, P, P, _Device, P)
+b_logspace_scalar_tensor = _bind_brief("tensor_brief_logspace_scalar_tensor", _Scalar, P, P)
+c_eye = _bind("tensor_eye", P, P, P, _Device, P)
+c_eye_out = _bind("tensor_eye_out", P, P, P, _Device, P)
+b_eye = _bind_brief("tensor_brief_eye", P)
+c_eye_m = _bind("tensor_eye_m", P, P, P, P, _Device, P)
+c_eye_m_out = _bind("tensor_eye_m_out", P, P, P, P, _Device, P)
+b_eye_m = _bind_brief("tensor_brief_eye_m", P, P)
+c_tril_indices = _bind("tensor_tril_indices", P, P, P, P, P, _Device, P)
+b_tril_indices = _bind_brief("tensor_brief_tril_indices", P, P)
+c_triu_indices = _bind("tensor_triu_indices", P, P, P, P, P, _Device, P)
+b_triu_indices = _bind_brief("tensor_brief_triu_indices", P, P)
+c_empty_like = _bind("tensor_empty_like", P, P, P, _Device, P, P)
+b_empty_like = _bind_brief("tensor_brief_empty_like", P)
+c_zeros_like = _bind("tensor_zeros_like", P, P, P, _Device, P, P)
+b_zeros_like = _bind_brief("tensor_brief_zeros_like", P)
+c_ones_like = _bind("tensor_ones_like", P, P, P, _Device, P, P)
+b_ones_like = _bind_brief("tensor_brief_ones_like", P)
+c_full_like = _bind("tensor_full_like", P, _Scalar, P, P, _Device, P, P)
+b_full_like = _bind_brief("tensor_brief_full_like", P, _Scalar)
+c_new_empty = _bind("tensor_new_empty", P, P, P, P, P, _Device, P)
+b_new_empty = _bind_brief("tensor_brief_new_empty", P, P, P)
+c_new_empty_strided = _bind("tensor_new_empty_strided", P, P, P, P, P, P, P, _Device, P)
+b_new_empty_strided = _bind_brief("tensor_brief_new_empty_strided", P, P, P, P, P)
+c_new_full = _bind("tensor_new_full", P, P, P, _Scalar, P, P, _Device, P)
+b_new_full = _bind_brief("tensor_brief_new_full", P, P, P, _Scalar)
+c_new_zeros = _bind("tensor_new_zeros", P, P, P, P, P, _Device, P)
+b_new_zeros = _bind_brief("tensor_brief_new_zeros", P, P, P)
+c_new_ones = _bind("tensor_new_ones", P, P, P, P, P, _Device, P)
+b_new_ones = _bind_brief("tensor_brief_new_ones", P, P, P)
+c_save = _bind("tensor_save", T, T, P, P, P)
+c_save_bytes = _bind("tensor_save_bytes", T, P, P, P, P)
+b_save_bytes = _bind_brief("tensor_brief_save_bytes", T, P, P)
+c_save_dict = _bind("tensor_save_dict", T, P, P, P, P, P)
+c_load = _bind("tensor_load", T, T, P, P, P, P)
 c_load_bytes = _bind("tensor_load_bytes", P, T, P, P, P)
-c_load_dict = _bind("tensor_load_dict", T, T, B, P, P, P, P)
-c_safetensors_save_file = _bind("tensor_safetensors_save_file", T, P, Q, P, Q, T)
-c_safetensors_save = _bind("tensor_safetensors_save", P, Q, P, Q, T, P)
-c_safetensors_load_file = _bind("tensor_safetensors_load_file", T, P, Q, B, P, P, P, P, P)
+c_load_dict = _bind("tensor_load_dict", T, T, P, P, P, P, P)
+c_safetensors_save_file = _bind("tensor_safetensors_save_file", T, P, P, P, P, T)
+c_safetensors_save = _bind("tensor_safetensors_save", P, P, P, P, T, P)
+b_safetensors_save = _bind_brief("tensor_brief_safetensors_save", P, P, P, P)
+c_safetensors_load_file = _bind("tensor_safetensors_load_file", T, P, P, P, P, P, P, P, P)
 c_safetensors_load = _bind("tensor_safetensors_load", P, P, P, P, P, P)
 c_safetensors_open = _bind("tensor_safetensors_open", T, P, P, P, P, P)
 c_npy_save = _bind("tensor_npy_save", T, P)
 c_npy_save_bytes = _bind("tensor_npy_save_bytes", P, P)
-c_npy_load = _bind("tensor_npy_load", T, B, P)
+b_npy_save_bytes = _bind_brief("tensor_brief_npy_save_bytes", P)
+c_npy_load = _bind("tensor_npy_load", T, P, P)
+b_npy_load = _bind_brief("tensor_brief_npy_load", T)
 c_npy_load_bytes = _bind("tensor_npy_load_bytes", P, P)
-c_npz_save = _bind("tensor_npz_save", T, P, Q, P, Q)
-c_npz_save_bytes = _bind("tensor_npz_save_bytes", P, Q, P, Q, P)
+b_npy_load_bytes = _bind_brief("tensor_brief_npy_load_bytes", P)
+c_npz_save = _bind("tensor_npz_save", T, P, P, P, P)
+c_npz_save_bytes = _bind("tensor_npz_save_bytes", P, P, P, P, P)
+b_npz_save_bytes = _bind_brief("tensor_brief_npz_save_bytes", P, P, P, P)
 c_npz_load = _bind("tensor_npz_load", T, P, P, P, P)
 c_npz_load_bytes = _bind("tensor_npz_load_bytes", P, P, P, P, P)
 c_sqrt = _bind("tensor_sqrt", P, P)
 c_sqrt_out = _bind("tensor_sqrt_out", P, P)
+b_sqrt = _bind_brief("tensor_brief_sqrt", P)
 c_sqrt_ = _bind("tensor_sqrt_", P)
 c_rsqrt = _bind("tensor_rsqrt", P, P)
 c_rsqrt_out = _bind("tensor_rsqrt_out", P, P)
+b_rsqrt = _bind_brief("tensor_brief_rsqrt", P)
 c_rsqrt_ = _bind("tensor_rsqrt_", P)
 c_exp = _bind("tensor_exp", P, P)
 c_exp_out = _bind("tensor_exp_out", P, P)
+b_exp = _bind_brief("tensor_brief_exp", P)
 c_exp_ = _bind("tensor_exp_", P)
 c_exp2 = _bind("tensor_exp2", P, P)
 c_exp2_out = _bind("tensor_exp2_out", P, P)
+b_exp2 = _bind_brief("tensor_brief_exp2", P)
 c_exp2_ = _bind("tensor_exp2_", P)
 c_expm1 = _bind("tensor_expm1", P, P)
 c_expm1_out = _bind("tensor_expm1_out", P, P)
+b_expm1 = _bind_brief("tensor_brief_expm1", P)
 c_expm1_ = _bind("tensor_expm1_", P)
 c_log = _bind("tensor_log", P, P)
 c_log_out = _bind("tensor_log_out", P, P)
+b_log = _bind_brief("tensor_brief_log", P)
 c_log_ = _bind("tensor_log_", P)
 c_log2 = _bind("tensor_log2", P, P)
 c_log2_out = _bind("tensor_log2_out", P, P)
+b_log2 = _bind_brief("tensor_brief_log2", P)
 c_log2_ = _bind("tensor_log2_", P)
 c_log10 = _bind("tensor_log10", P, P)
 c_log10_out = _bind("tensor_log10_out", P, P)
+b_log10 = _bind_brief("tensor_brief_log10", P)
 c_log10_ = _bind("tensor_log10_", P)
 c_log1p = _bind("tensor_log1p", P, P)
 c_log1p_out = _bind("tensor_log1p_out", P, P)
+b_log1p = _bind_brief("tensor_brief_log1p", P)
 c_log1p_ = _bind("tensor_log1p_", P)
 c_sin = _bind("tensor_sin", P, P)
 c_sin_out = _bind("tensor_sin_out", P, P)
+b_sin = _bind_brief("tensor_brief_sin", P)
 c_sin_ = _bind("tensor_sin_", P)
 c_cos = _bind("tensor_cos", P, P)
 c_cos_out = _bind("tensor_cos_out", P, P)
+b_cos = _bind_brief("tensor_brief_cos", P)
 c_cos_ = _bind("tensor_cos_", P)
 c_tan = _bind("tensor_tan", P, P)
 c_tan_out = _bind("tensor_tan_out", P, P)
+b_tan = _bind_brief("tensor_brief_tan", P)
 c_tan_ = _bind("tensor_tan_", P)
 c_asin = _bind("tensor_asin", P, P)
 c_asin_out = _bind("tensor_asin_out", P, P)
+b_asin = _bind_brief("tensor_brief_asin", P)
 c_asin_ = _bind("tensor_asin_", P)
 c_arcsin = _bind("tensor_arcsin", P, P)
 c_arcsin_out = _bind("tensor_arcsin_out", P, P)
+b_arcsin = _bind_brief("tensor_brief_arcsin", P)
 c_arcsin_ = _bind("tensor_arcsin_", P)
 c_acos = _bind("tensor_acos", P, P)
 c_acos_out = _bind("tensor_acos_out", P, P)
+b_acos = _bind_brief("tensor_brief_acos", P)
 c_acos_ = _bind("tensor_acos_", P)
 c_arccos = _bind("tensor_arccos", P, P)
 c_arccos_out = _bind("tensor_arccos_out", P, P)
+b_arccos = _bind_brief("tensor_brief_arccos", P)
 c_arccos_ = _bind("tensor_arccos_", P)
 c_atan = _bind("tensor_atan", P, P)
 c_atan_out = _bind("tensor_atan_out", P, P)
+b_atan = _bind_brief("tensor_brief_atan", P)
 c_atan_ = _bind("tensor_atan_", P)
 c_arctan = _bind("tensor_arctan", P, P)
 c_arctan_out = _bind("tensor_arctan_out", P, P)
+b_arctan = _bind_brief("tensor_brief_arctan", P)
 c_arctan_ = _bind("tensor_arctan_", P)
 c_sinh = _bind("tensor_sinh", P, P)
 c_sinh_out = _bind("tensor_sinh_out", P, P)
+b_sinh = _bind_brief("tensor_brief_sinh", P)
 c_sinh_ = _bind("tensor_sinh_", P)
 c_cosh = _bind("tensor_cosh", P, P)
 c_cosh_out = _bind("tensor_cosh_out", P, P)
+b_cosh = _bind_brief("tensor_brief_cosh", P)
 c_cosh_ = _bind("tensor_cosh_", P)
 c_tanh = _bind("tensor_tanh", P, P)
 c_tanh_out = _bind("tensor_tanh_out", P, P)
+b_tanh = _bind_brief("tensor_brief_tanh", P)
 c_tanh_ = _bind("tensor_tanh_", P)
 c_asinh = _bind("tensor_asinh", P, P)
 c_asinh_out = _bind("tensor_asinh_out", P, P)
+b_asinh = _bind_brief("tensor_brief_asinh", P)
 c_asinh_ = _bind("tensor_asinh_", P)
 c_arcsinh = _bind("tensor_arcsinh", P, P)
 c_arcsinh_out = _bind("tensor_arcsinh_out", P, P)
+b_arcsinh = _bind_brief("tensor_brief_arcsinh", P)
 c_arcsinh_ = _bind("tensor_arcsinh_", P)
 c_acosh = _bind("tensor_acosh", P, P)
 c_acosh_out = _bind("tensor_acosh_out", P, P)
+b_acosh = _bind_brief("tensor_brief_acosh", P)
 c_acosh_ = _bind("tensor_acosh_", P)
 c_arccosh = _bind("tensor_arccosh", P, P)
 c_arccosh_out = _bind("tensor_arccosh_out", P, P)
+b_arccosh = _bind_brief("tensor_brief_arccosh", P)
 c_arccosh_ = _bind("tensor_arccosh_", P)
 c_atanh = _bind("tensor_atanh", P, P)
 c_atanh_out = _bind("tensor_atanh_out", P, P)
+b_atanh = _bind_brief("tensor_brief_atanh", P)
 c_atanh_ = _bind("tensor_atanh_", P)
 c_arctanh = _bind("tensor_arctanh", P, P)
 c_arctanh_out = _bind("tensor_arctanh_out", P, P)
+b_arctanh = _bind_brief("tensor_brief_arctanh", P)
 c_arctanh_ = _bind("tensor_arctanh_", P)
 c_sigmoid = _bind("tensor_sigmoid", P, P)
 c_sigmoid_out = _bind("tensor_sigmoid_out", P, P)
+b_sigmoid = _bind_brief("tensor_brief_sigmoid", P)
 c_sigmoid_ = _bind("tensor_sigmoid_", P)
 c_atan2 = _bind("tensor_atan2", P, P, P)
 c_atan2_out = _bind("tensor_atan2_out", P, P, P)
+b_atan2 = _bind_brief("tensor_brief_atan2", P, P)
 c_atan2_ = _bind("tensor_atan2_", P, P)
 c_arctan2 = _bind("tensor_arctan2", P, P, P)
 c_arctan2_out = _bind("tensor_arctan2_out", P, P, P)
+b_arctan2 = _bind_brief("tensor_brief_arctan2", P, P)
 c_arctan2_ = _bind("tensor_arctan2_", P, P)
 c_hypot = _bind("tensor_hypot", P, P, P)
 c_hypot_out = _bind("tensor_hypot_out", P, P, P)
+b_hypot = _bind_brief("tensor_brief_hypot", P, P)
 c_hypot_ = _bind("tensor_hypot_", P, P)
-c_index_get = _bind("tensor_index_get", P, P, Q, P)
-c_index_set_ = _bind("tensor_index_set_", P, P, Q, P)
-c_index_set_scalar_ = _bind("tensor_index_set_scalar_", P, P, Q, _Scalar)
-c_index_put = _bind("tensor_index_put", P, P, Q, P, B, P)
-c_index_put_ = _bind("tensor_index_put_", P, P, Q, P, B)
-c_index_select = _bind("tensor_index_select", P, Q, P, P)
-c_index_select_out = _bind("tensor_index_select_out", P, Q, P, P)
+c_index_get = _bind("tensor_index_get", P, P, P, P)
+b_index_get = _bind_brief("tensor_brief_index_get", P, P, P)
+c_index_set_ = _bind("tensor_index_set_", P, P, P, P)
+c_index_set_scalar_ = _bind("tensor_index_set_scalar_", P, P, P, _Scalar)
+c_index_put = _bind("tensor_index_put", P, P, P, P, P, P)
+b_index_put = _bind_brief("tensor_brief_index_put", P, P, P, P)
+c_index_put_ = _bind("tensor_index_put_", P, P, P, P, P)
+c_index_select = _bind("tensor_index_select", P, P, P, P)
+c_index_select_out = _bind("tensor_index_select_out", P, P, P, P)
+b_index_select = _bind_brief("tensor_brief_index_select", P, P, P)
 c_masked_select = _bind("tensor_masked_select", P, P, P)
 c_masked_select_out = _bind("tensor_masked_select_out", P, P, P)
+b_masked_select = _bind_brief("tensor_brief_masked_select", P, P)
 c_masked_fill = _bind("tensor_masked_fill", P, P, P, P)
 c_masked_fill_scalar = _bind("tensor_masked_fill_scalar", P, P, _Scalar, P)
+b_masked_fill = _bind_brief("tensor_brief_masked_fill", P, P, P)
+b_masked_fill_scalar = _bind_brief("tensor_brief_masked_fill_scalar", P, P, _Scalar)
 c_masked_fill_ = _bind("tensor_masked_fill_", P, P, P)
 c_masked_fill_scalar_ = _bind("tensor_masked_fill_scalar_", P, P, _Scalar)
 c_masked_scatter = _bind("tensor_masked_scatter", P, P, P, P)
+b_masked_scatter = _bind_brief("tensor_brief_masked_scatter", P, P, P)
 c_masked_scatter_ = _bind("tensor_masked_scatter_", P, P, P)
-c_gather = _bind("tensor_gather", P, Q, P, B, P)
-c_gather_out = _bind("tensor_gather_out", P, Q, P, B, P)
+c_gather = _bind("tensor_gather", P, P, P, P, P)
+c_gather_out = _bind("tensor_gather_out", P, P, P, P, P)
+b_gather = _bind_brief("tensor_brief_gather", P, P, P)
 c_take = _bind("tensor_take", P, P, P)
 c_take_out = _bind("tensor_take_out", P, P, P)
-c_take_along_dim = _bind("tensor_take_along_dim", P, P, Q, P)
-c_take_along_dim_out = _bind("tensor_take_along_dim_out", P, P, Q, P)
+b_take = _bind_brief("tensor_brief_take", P, P)
+c_take_along_dim = _bind("tensor_take_along_dim", P, P, P, P)
+c_take_along_dim_out = _bind("tensor_take_along_dim_out", P, P, P, P)
+b_take_along_dim = _bind_brief("tensor_brief_take_along_dim", P, P)
 c_nonzero = _bind("tensor_nonzero", P, P)
 c_nonzero_out = _bind("tensor_nonzero_out", P, P)
+b_nonzero = _bind_brief("tensor_brief_nonzero", P)
 c_nonzero_numpy = _bind("tensor_nonzero_numpy", P, P, P)
 c_argwhere = _bind("tensor_argwhere", P, P)
-c_put = _bind("tensor_put", P, P, P, B, P)
-c_put_ = _bind("tensor_put_", P, P, P, B)
-c_scatter_src = _bind("tensor_scatter_src", P, Q, P, P, P)
-c_scatter_src_out = _bind("tensor_scatter_src_out", P, Q, P, P, P)
-c_scatter_value = _bind("tensor_scatter_value", P, Q, P, _Scalar, P)
-c_scatter_value_out = _bind("tensor_scatter_value_out", P, Q, P, _Scalar, P)
-c_scatter_src_reduce = _bind("tensor_scatter_src_reduce", P, Q, P, P, T, P)
-c_scatter_src_reduce_out = _bind("tensor_scatter_src_reduce_out", P, Q, P, P, T, P)
-c_scatter_value_reduce = _bind("tensor_scatter_value_reduce", P, Q, P, _Scalar, T, P)
-c_scatter_value_reduce_out = _bind("tensor_scatter_value_reduce_out", P, Q, P, _Scalar, T, P)
-c_scatter_src_ = _bind("tensor_scatter_src_", P, Q, P, P)
-c_scatter_value_ = _bind("tensor_scatter_value_", P, Q, P, _Scalar)
-c_scatter_src_reduce_ = _bind("tensor_scatter_src_reduce_", P, Q, P, P, T)
-c_scatter_value_reduce_ = _bind("tensor_scatter_value_reduce_", P, Q, P, _Scalar, T)
-c_scatter_add = _bind("tensor_scatter_add", P, Q, P, P, P)
-c_scatter_add_out = _bind("tensor_scatter_add_out", P, Q, P, P, P)
-c_scatter_add_ = _bind("tensor_scatter_add_", P, Q, P, P)
-c_scatter_reduce = _bind("tensor_scatter_reduce", P, Q, P, P, T, B, P)
-c_scatter_reduce_out = _bind("tensor_scatter_reduce_out", P, Q, P, P, T, B, P)
-c_scatter_reduce_ = _bind("tensor_scatter_reduce_", P, Q, P, P, T, B)
-c_index_add = _bind("tensor_index_add", P, Q, P, P, _Scalar, P)
-c_index_add_out = _bind("tensor_index_add_out", P, Q, P, P, _Scalar, P)
-c_index_add_ = _bind("tensor_index_add_", P, Q, P, P, _Scalar)
-c_index_copy = _bind("tensor_index_copy", P, Q, P, P, P)
-c_index_copy_out = _bind("tensor_index_copy_out", P, Q, P, P, P)
-c_index_copy_ = _bind("tensor_index_copy_", P, Q, P, P)
-c_index_fill = _bind("tensor_index_fill", P, Q, P, P, P)
-c_index_fill_scalar = _bind("tensor_index_fill_scalar", P, Q, P, _Scalar, P)
-c_index_fill_ = _bind("tensor_index_fill_", P, Q, P, P)
-c_index_fill_scalar_ = _bind("tensor_index_fill_scalar_", P, Q, P, _Scalar)
-c_index_reduce = _bind("tensor_index_reduce", P, Q, P, P, T, B, P)
-c_index_reduce_out = _bind("tensor_index_reduce_out", P, Q, P, P, T, B, P)
-c_index_reduce_ = _bind("tensor_index_reduce_", P, Q, P, P, T, B)
+b_argwhere = _bind_brief("tensor_brief_argwhere", P)
+c_put = _bind("tensor_put", P, P, P, P, P)
+b_put = _bind_brief("tensor_brief_put", P, P, P)
+c_put_ = _bind("tensor_put_", P, P, P, P)
+c_scatter_src = _bind("tensor_scatter_src", P, P, P, P, P)
+c_scatter_src_out = _bind("tensor_scatter_src_out", P, P, P, P, P)
+b_scatter_src = _bind_brief("tensor_brief_scatter_src", P, P, P, P)
+c_scatter_value = _bind("tensor_scatter_value", P, P, P, _Scalar, P)
+c_scatter_value_out = _bind("tensor_scatter_value_out", P, P, P, _Scalar, P)
+b_scatter_value = _bind_brief("tensor_brief_scatter_value", P, P, P, _Scalar)
+c_scatter_src_reduce = _bind("tensor_scatter_src_reduce", P, P, P, P, T, P)
+c_scatter_src_reduce_out = _bind("tensor_scatter_src_reduce_out", P, P, P, P, T, P)
+b_scatter_src_reduce = _bind_brief("tensor_brief_scatter_src_reduce", P, P, P, P, T)
+c_scatter_value_reduce = _bind("tensor_scatter_value_reduce", P, P, P, _Scalar, T, P)
+c_scatter_value_reduce_out = _bind("tensor_scatter_value_reduce_out", P, P, P, _Scalar, T, P)
+b_scatter_value_reduce = _bind_brief("tensor_brief_scatter_value_reduce", P, P, P, _Scalar, T)
+c_scatter_src_ = _bind("tensor_scatter_src_", P, P, P, P)
+c_scatter_value_ = _bind("tensor_scatter_value_", P, P, P, _Scalar)
+c_scatter_src_reduce_ = _bind("tensor_scatter_src_reduce_", P, P, P, P, T)
+c_scatter_value_reduce_ = _bind("tensor_scatter_value_reduce_", P, P, P, _Scalar, T)
+c_scatter_add = _bind("tensor_scatter_add", P, P, P, P, P)
+c_scatter_add_out = _bind("tensor_scatter_add_out", P, P, P, P, P)
+b_scatter_add = _bind_brief("tensor_brief_scatter_add", P, P, P, P)
+c_scatter_add_ = _bind("tensor_scatter_add_", P, P, P, P)
+c_scatter_reduce = _bind("tensor_scatter_reduce", P, P, P, P, T, P, P)
+c_scatter_reduce_out = _bind("tensor_scatter_reduce_out", P, P, P, P, T, P, P)
+b_scatter_reduce = _bind_brief("tensor_brief_scatter_reduce", P, P, P, P, T)
+c_scatter_reduce_ = _bind("tensor_scatter_reduce_", P, P, P, P, T, P)
+c_index_add = _bind("tensor_index_add", P, P, P, P, _Scalar, P)
+c_index_add_out = _bind("tensor_index_add_out", P, P, P, P, _Scalar, P)
+b_index_add = _bind_brief("tensor_brief_index_add", P, P, P, P)
+c_index_add_ = _bind("tensor_index_add_", P, P, P, P, _Scalar)
+c_index_copy = _bind("tensor_index_copy", P, P, P, P, P)
+c_index_copy_out = _bind("tensor_index_copy_out", P, P, P, P, P)
+b_index_copy = _bind_brief("tensor_brief_index_copy", P, P, P, P)
+c_index_copy_ = _bind("tensor_index_copy_", P, P, P, P)
+c_index_fill = _bind("tensor_index_fill", P, P, P, P, P)
+c_index_fill_scalar = _bind("tensor_index_fill_scalar", P, P, P, _Scalar, P)
+b_index_fill = _bind_brief("tensor_brief_index_fill", P, P, P, P)
+b_index_fill_scalar = _bind_brief("tensor_brief_index_fill_scalar", P, P, P, _Scalar)
+c_index_fill_ = _bind("tensor_index_fill_", P, P, P, P)
+c_index_fill_scalar_ = _bind("tensor_index_fill_scalar_", P, P, P, _Scalar)
+c_index_reduce = _bind("tensor_index_reduce", P, P, P, P, T, P, P)
+c_index_reduce_out = _bind("tensor_index_reduce_out", P, P, P, P, T, P, P)
+b_index_reduce = _bind_brief("tensor_brief_index_reduce", P, P, P, P, T)
+c_index_reduce_ = _bind("tensor_index_reduce_", P, P, P, P, T, P)
 c_where_condition = _bind("tensor_where_condition", P, P, P)
 c_where = _bind("tensor_where", P, P, P, P)
 c_where_scalar = _bind("tensor_where_scalar", P, P, _Scalar, P)
 c_where_out = _bind("tensor_where_out", P, P, P, P)
 c_where_scalar_out = _bind("tensor_where_scalar_out", P, P, _Scalar, P)
-c_cat = _bind("tensor_cat", P, Q, Q, P)
-c_cat_out = _bind("tensor_cat_out", P, Q, Q, P)
-c_concat = _bind("tensor_concat", P, Q, Q, P)
-c_concat_out = _bind("tensor_concat_out", P, Q, Q, P)
-c_concatenate = _bind("tensor_concatenate", P, Q, Q, P)
-c_concatenate_out = _bind("tensor_concatenate_out", P, Q, Q, P)
-c_stack = _bind("tensor_stack", P, Q, Q, P)
-c_stack_out = _bind("tensor_stack_out", P, Q, Q, P)
-c_hstack = _bind("tensor_hstack", P, Q, P)
-c_hstack_out = _bind("tensor_hstack_out", P, Q, P)
-c_vstack = _bind("tensor_vstack", P, Q, P)
-c_vstack_out = _bind("tensor_vstack_out", P, Q, P)
-c_row_stack = _bind("tensor_row_stack", P, Q, P)
-c_row_stack_out = _bind("tensor_row_stack_out", P, Q, P)
-c_dstack = _bind("tensor_dstack", P, Q, P)
-c_dstack_out = _bind("tensor_dstack_out", P, Q, P)
-c_column_stack = _bind("tensor_column_stack", P, Q, P)
-c_column_stack_out = _bind("tensor_column_stack_out", P, Q, P)
+b_where = _bind_brief("tensor_brief_where", P, P, P)
+b_where_scalar = _bind_brief("tensor_brief_where_scalar", P, P, _Scalar)
+c_cat = _bind("tensor_cat", P, P, P, P)
+c_cat_out = _bind("tensor_cat_out", P, P, P, P)
+b_cat = _bind_brief("tensor_brief_cat", P, P)
+c_concat = _bind("tensor_concat", P, P, P, P)
+c_concat_out = _bind("tensor_concat_out", P, P, P, P)
+b_concat = _bind_brief("tensor_brief_concat", P, P)
+c_concatenate = _bind("tensor_concatenate", P, P, P, P)
+c_concatenate_out = _bind("tensor_concatenate_out", P, P, P, P)
+b_concatenate = _bind_brief("tensor_brief_concatenate", P, P)
+c_stack = _bind("tensor_stack", P, P, P, P)
+c_stack_out = _bind("tensor_stack_out", P, P, P, P)
+b_stack = _bind_brief("tensor_brief_stack", P, P)
+c_hstack = _bind("tensor_hstack", P, P, P)
+c_hstack_out = _bind("tensor_hstack_out", P, P, P)
+b_hstack = _bind_brief("tensor_brief_hstack", P, P)
+c_vstack = _bind("tensor_vstack", P, P, P)
+c_vstack_out = _bind("tensor_vstack_out", P, P, P)
+b_vstack = _bind_brief("tensor_brief_vstack", P, P)
+c_row_stack = _bind("tensor_row_stack", P, P, P)
+c_row_stack_out = _bind("tensor_row_stack_out", P, P, P)
+b_row_stack = _bind_brief("tensor_brief_row_stack", P, P)
+c_dstack = _bind("tensor_dstack", P, P, P)
+c_dstack_out = _bind("tensor_dstack_out", P, P, P)
+b_dstack = _bind_brief("tensor_brief_dstack", P, P)
+c_column_stack = _bind("tensor_column_stack", P, P, P)
+c_column_stack_out = _bind("tensor_column_stack_out", P, P, P)
+b_column_stack = _bind_brief("tensor_brief_column_stack", P, P)
 c_atleast_1d = _bind("tensor_atleast_1d", P, P)
-c_atleast_1d_sequence = _bind("tensor_atleast_1d_sequence", P, Q, P, P)
+b_atleast_1d = _bind_brief("tensor_brief_atleast_1d", P)
+c_atleast_1d_sequence = _bind("tensor_atleast_1d_sequence", P, P, P, P)
 c_atleast_2d = _bind("tensor_atleast_2d", P, P)
-c_atleast_2d_sequence = _bind("tensor_atleast_2d_sequence", P, Q, P, P)
+b_atleast_2d = _bind_brief("tensor_brief_atleast_2d", P)
+c_atleast_2d_sequence = _bind("tensor_atleast_2d_sequence", P, P, P, P)
 c_atleast_3d = _bind("tensor_atleast_3d", P, P)
-c_atleast_3d_sequence = _bind("tensor_atleast_3d_sequence", P, Q, P, P)
-c_broadcast_tensors = _bind("tensor_broadcast_tensors", P, Q, P, P)
-c_meshgrid = _bind("tensor_meshgrid", P, Q, T, P, P)
-c_cartesian_prod = _bind("tensor_cartesian_prod", P, Q, P)
-c_combinations = _bind("tensor_combinations", P, Q, B, P)
-c_block_diag = _bind("tensor_block_diag", P, Q, P)
-c_repeat = _bind("tensor_repeat", P, P, Q, P)
-c_tile = _bind("tensor_tile", P, P, Q, P)
-c_repeat_interleave_int = _bind("tensor_repeat_interleave_int", P, Q, Q, Q, P)
-c_repeat_interleave_tensor = _bind("tensor_repeat_interleave_tensor", P, P, Q, Q, P)
-c_repeat_interleave = _bind("tensor_repeat_interleave", P, Q, P)
-c_roll = _bind("tensor_roll", P, P, Q, P, Q, P)
-c_flip = _bind("tensor_flip", P, P, Q, P)
+b_atleast_3d = _bind_brief("tensor_brief_atleast_3d", P)
+c_atleast_3d_sequence = _bind("tensor_atleast_3d_sequence", P, P, P, P)
+c_broadcast_tensors = _bind("tensor_broadcast_tensors", P, P, P, P)
+c_meshgrid = _bind("tensor_meshgrid", P, P, T, P, P)
+c_cartesian_prod = _bind("tensor_cartesian_prod", P, P, P)
+b_cartesian_prod = _bind_brief("tensor_brief_cartesian_prod", P, P)
+c_combinations = _bind("tensor_combinations", P, P, P, P)
+b_combinations = _bind_brief("tensor_brief_combinations", P)
+c_block_diag = _bind("tensor_block_diag", P, P, P)
+b_block_diag = _bind_brief("tensor_brief_block_diag", P, P)
+c_repeat = _bind("tensor_repeat", P, P, P, P)
+b_repeat = _bind_brief("tensor_brief_repeat", P, P, P)
+c_tile = _bind("tensor_tile", P, P, P, P)
+b_tile = _bind_brief("tensor_brief_tile", P, P, P)
+c_repeat_interleave_int = _bind("tensor_repeat_interleave_int", P, P, P, P, P)
+b_repeat_interleave_int = _bind_brief("tensor_brief_repeat_interleave_int", P, P)
+c_repeat_interleave_tensor = _bind("tensor_repeat_interleave_tensor", P, P, P, P, P)
+b_repeat_interleave_tensor = _bind_brief("tensor_brief_repeat_interleave_tensor", P, P)
+c_repeat_interleave = _bind("tensor_repeat_interleave", P, P, P)
+b_repeat_interleave = _bind_brief("tensor_brief_repeat_interleave", P)
+c_roll = _bind("tensor_roll", P, P, P, P, P, P)
+c_flip = _bind("tensor_flip", P, P, P, P)
+b_flip = _bind_brief("tensor_brief_flip", P, P, P)
 c_fliplr = _bind("tensor_fliplr", P, P)
+b_fliplr = _bind_brief("tensor_brief_fliplr", P)
 c_flipud = _bind("tensor_flipud", P, P)
-c_rot90 = _bind("tensor_rot90", P, Q, P, Q, P)
-c_tril = _bind("tensor_tril", P, Q, P)
-c_tril_out = _bind("tensor_tril_out", P, Q, P)
-c_tril_ = _bind("tensor_tril_", P, Q)
-c_triu = _bind("tensor_triu", P, Q, P)
-c_triu_out = _bind("tensor_triu_out", P, Q, P)
-c_triu_ = _bind("tensor_triu_", P, Q)
-c_diag = _bind("tensor_diag", P, Q, P)
-c_diag_out = _bind("tensor_diag_out", P, Q, P)
-c_diag_embed = _bind("tensor_diag_embed", P, Q, Q, Q, P)
-c_diagflat = _bind("tensor_diagflat", P, Q, P)
-c_diagonal_scatter = _bind("tensor_diagonal_scatter", P, P, Q, Q, Q, P)
-c_select_scatter = _bind("tensor_select_scatter", P, P, Q, Q, P)
-c_slice_scatter = _bind("tensor_slice_scatter", P, P, Q, Q, Q, Q, P)
-c_as_strided_scatter = _bind("tensor_as_strided_scatter", P, P, P, Q, P, Q, Q, P)
-c_unravel_index = _bind("tensor_unravel_index", P, P, Q, P, P)
-c_sum_to_size = _bind("tensor_sum_to_size", P, P, Q, P)
-c_constant_pad_nd = _bind("tensor_constant_pad_nd", P, P, Q, _Scalar, P)
+b_flipud = _bind_brief("tensor_brief_flipud", P)
+c_rot90 = _bind("tensor_rot90", P, P, P, P, P)
+c_tril = _bind("tensor_tril", P, P, P)
+c_tril_out = _bind("tensor_tril_out", P, P, P)
+b_tril = _bind_brief("tensor_brief_tril", P)
+c_tril_ = _bind("tensor_tril_", P, P)
+c_triu = _bind("tensor_triu", P, P, P)
+c_triu_out = _bind("tensor_triu_out", P, P, P)
+b_triu = _bind_brief("tensor_brief_triu", P)
+c_triu_ = _bind("tensor_triu_", P, P)
+c_diag = _bind("tensor_diag", P, P, P)
+c_diag_out = _bind("tensor_diag_out", P, P, P)
+b_diag = _bind_brief("tensor_brief_diag", P)
+c_diag_embed = _bind("tensor_diag_embed", P, P, P, P, P)
+b_diag_embed = _bind_brief("tensor_brief_diag_embed", P)
+c_diagflat = _bind("tensor_diagflat", P, P, P)
+b_diagflat = _bind_brief("tensor_brief_diagflat", P)
+c_diagonal_scatter = _bind("tensor_diagonal_scatter", P, P, P, P, P, P)
+b_diagonal_scatter = _bind_brief("tensor_brief_diagonal_scatter", P, P)
+c_select_scatter = _bind("tensor_select_scatter", P, P, P, P, P)
+b_select_scatter = _bind_brief("tensor_brief_select_scatter", P, P, P, P)
+c_slice_scatter = _bind("tensor_slice_scatter", P, P, P, P, P, P, P)
+b_slice_scatter = _bind_brief("tensor_brief_slice_scatter", P, P)
+c_as_strided_scatter = _bind("tensor_as_strided_scatter", P, P, P, P, P, P, P, P)
+b_as_strided_scatter = _bind_brief("tensor_brief_as_strided_scatter", P, P, P, P, P, P)
+c_unravel_index = _bind("tensor_unravel_index", P, P, P, P, P)
+c_sum_to_size = _bind("tensor_sum_to_size", P, P, P, P)
+b_sum_to_size = _bind_brief("tensor_brief_sum_to_size", P, P, P)
+c_constant_pad_nd = _bind("tensor_constant_pad_nd", P, P, P, _Scalar, P)
+b_constant_pad_nd = _bind_brief("tensor_brief_constant_pad_nd", P, P, P)
 c_logical_and = _bind("tensor_logical_and", P, P, P)
 c_logical_and_out = _bind("tensor_logical_and_out", P, P, P)
+b_logical_and = _bind_brief("tensor_brief_logical_and", P, P)
 c_logical_and_ = _bind("tensor_logical_and_", P, P)
 c_logical_or = _bind("tensor_logical_or", P, P, P)
 c_logical_or_out = _bind("tensor_logical_or_out", P, P, P)
+b_logical_or = _bind_brief("tensor_brief_logical_or", P, P)
 c_logical_or_ = _bind("tensor_logical_or_", P, P)
 c_logical_xor = _bind("tensor_logical_xor", P, P, P)
 c_logical_xor_out = _bind("tensor_logical_xor_out", P, P, P)
+b_logical_xor = _bind_brief("tensor_brief_logical_xor", P, P)
 c_logical_xor_ = _bind("tensor_logical_xor_", P, P)
 c_logical_not = _bind("tensor_logical_not", P, P)
 c_logical_not_out = _bind("tensor_logical_not_out", P, P)
+b_logical_not = _bind_brief("tensor_brief_logical_not", P)
 c_logical_not_ = _bind("tensor_logical_not_", P)
 c_bitwise_and = _bind("tensor_bitwise_and", P, P, P)
 c_bitwise_and_scalar = _bind("tensor_bitwise_and_scalar", P, _Scalar, P)
 c_bitwise_and_out = _bind("tensor_bitwise_and_out", P, P, P)
 c_bitwise_and_scalar_out = _bind("tensor_bitwise_and_scalar_out", P, _Scalar, P)
+b_bitwise_and = _bind_brief("tensor_brief_bitwise_and", P, P)
+b_bitwise_and_scalar = _bind_brief("tensor_brief_bitwise_and_scalar", P, _Scalar)
 c_bitwise_and_ = _bind("tensor_bitwise_and_", P, P)
 c_bitwise_and_scalar_ = _bind("tensor_bitwise_and_scalar_", P, _Scalar)
 c_bitwise_or = _bind("tensor_bitwise_or", P, P, P)
 c_bitwise_or_scalar = _bind("tensor_bitwise_or_scalar", P, _Scalar, P)
 c_bitwise_or_out = _bind("tensor_bitwise_or_out", P, P, P)
 c_bitwise_or_scalar_out = _bind("tensor_bitwise_or_scalar_out", P, _Scalar, P)
+b_bitwise_or = _bind_brief("tensor_brief_bitwise_or", P, P)
+b_bitwise_or_scalar = _bind_brief("tensor_brief_bitwise_or_scalar", P, _Scalar)
 c_bitwise_or_ = _bind("tensor_bitwise_or_", P, P)
 c_bitwise_or_scalar_ = _bind("tensor_bitwise_or_scalar_", P, _Scalar)
 c_bitwise_xor = _bind("tensor_bitwise_xor", P, P, P)
 c_bitwise_xor_scalar = _bind("tensor_bitwise_xor_scalar", P, _Scalar, P)
 c_bitwise_xor_out = _bind("tensor_bitwise_xor_out", P, P, P)
 c_bitwise_xor_scalar_out = _bind("tensor_bitwise_xor_scalar_out", P, _Scalar, P)
+b_bitwise_xor = _bind_brief("tensor_brief_bitwise_xor", P, P)
+b_bitwise_xor_scalar = _bind_brief("tensor_brief_bitwise_xor_scalar", P, _Scalar)
 c_bitwise_xor_ = _bind("tensor_bitwise_xor_", P, P)
 c_bitwise_xor_scalar_ = _bind("tensor_bitwise_xor_scalar_", P, _Scalar)
 c_bitwise_not = _bind("tensor_bitwise_not", P, P)
 c_bitwise_not_out = _bind("tensor_bitwise_not_out", P, P)
+b_bitwise_not = _bind_brief("tensor_brief_bitwise_not", P)
 c_bitwise_not_ = _bind("tensor_bitwise_not_", P)
 c_bitwise_left_shift = _bind("tensor_bitwise_left_shift", P, P, P)
 c_bitwise_left_shift_scalar = _bind("tensor_bitwise_left_shift_scalar", P, _Scalar, P)
 c_bitwise_left_shift_out = _bind("tensor_bitwise_left_shift_out", P, P, P)
 c_bitwise_left_shift_scalar_out = _bind("tensor_bitwise_left_shift_scalar_out", P, _Scalar, P)
+b_bitwise_left_shift = _bind_brief("tensor_brief_bitwise_left_shift", P, P)
+b_bitwise_left_shift_scalar = _bind_brief("tensor_brief_bitwise_left_shift_scalar", P, _Scalar)
 c_bitwise_left_shift_ = _bind("tensor_bitwise_left_shift_", P, P)
 c_bitwise_left_shift_scalar_ = _bind("tensor_bitwise_left_shift_scalar_", P, _Scalar)
 c_bitwise_right_shift = _bind("tensor_bitwise_right_shift", P, P, P)
 c_bitwise_right_shift_scalar = _bind("tensor_bitwise_right_shift_scalar", P, _Scalar, P)
 c_bitwise_right_shift_out = _bind("tensor_bitwise_right_shift_out", P, P, P)
 c_bitwise_right_shift_scalar_out = _bind("tensor_bitwise_right_shift_scalar_out", P, _Scalar, P)
+b_bitwise_right_shift = _bind_brief("tensor_brief_bitwise_right_shift", P, P)
+b_bitwise_right_shift_scalar = _bind_brief("tensor_brief_bitwise_right_shift_scalar", P, _Scalar)
 c_bitwise_right_shift_ = _bind("tensor_bitwise_right_shift_", P, P)
 c_bitwise_right_shift_scalar_ = _bind("tensor_bitwise_right_shift_scalar_", P, _Scalar)
 c_matmul = _bind("tensor_matmul", P, P, P)
 c_matmul_out = _bind("tensor_matmul_out", P, P, P)
+b_matmul = _bind_brief("tensor_brief_matmul", P, P)
 c_mm = _bind("tensor_mm", P, P, P)
 c_mm_out = _bind("tensor_mm_out", P, P, P)
+b_mm = _bind_brief("tensor_brief_mm", P, P)
 c_bmm = _bind("tensor_bmm", P, P, P)
 c_bmm_out = _bind("tensor_bmm_out", P, P, P)
+b_bmm = _bind_brief("tensor_brief_bmm", P, P)
 c_mv = _bind("tensor_mv", P, P, P)
 c_mv_out = _bind("tensor_mv_out", P, P, P)
+b_mv = _bind_brief("tensor_brief_mv", P, P)
 c_dot = _bind("tensor_dot", P, P, P)
 c_dot_out = _bind("tensor_dot_out", P, P, P)
+b_dot = _bind_brief("tensor_brief_dot", P, P)
 c_vdot = _bind("tensor_vdot", P, P, P)
 c_vdot_out = _bind("tensor_vdot_out", P, P, P)
+b_vdot = _bind_brief("tensor_brief_vdot", P, P)
 c_inner = _bind("tensor_inner", P, P, P)
 c_inner_out = _bind("tensor_inner_out", P, P, P)
+b_inner = _bind_brief("tensor_brief_inner", P, P)
 c_outer = _bind("tensor_outer", P, P, P)
 c_outer_out = _bind("tensor_outer_out", P, P, P)
+b_outer = _bind_brief("tensor_brief_outer", P, P)
 c_ger = _bind("tensor_ger", P, P, P)
 c_ger_out = _bind("tensor_ger_out", P, P, P)
+b_ger = _bind_brief("tensor_brief_ger", P, P)
 c_addmm = _bind("tensor_addmm", P, P, P, _Scalar, _Scalar, P)
 c_addmm_out = _bind("tensor_addmm_out", P, P, P, _Scalar, _Scalar, P)
+b_addmm = _bind_brief("tensor_brief_addmm", P, P, P)
 c_addmm_ = _bind("tensor_addmm_", P, P, P, _Scalar, _Scalar)
 c_baddbmm = _bind("tensor_baddbmm", P, P, P, _Scalar, _Scalar, P)
 c_baddbmm_out = _bind("tensor_baddbmm_out", P, P, P, _Scalar, _Scalar, P)
+b_baddbmm = _bind_brief("tensor_brief_baddbmm", P, P, P)
 c_baddbmm_ = _bind("tensor_baddbmm_", P, P, P, _Scalar, _Scalar)
 c_addbmm = _bind("tensor_addbmm", P, P, P, _Scalar, _Scalar, P)
 c_addbmm_out = _bind("tensor_addbmm_out", P, P, P, _Scalar, _Scalar, P)
+b_addbmm = _bind_brief("tensor_brief_addbmm", P, P, P)
 c_addbmm_ = _bind("tensor_addbmm_", P, P, P, _Scalar, _Scalar)
 c_addmv = _bind("tensor_addmv", P, P, P, _Scalar, _Scalar, P)
 c_addmv_out = _bind("tensor_addmv_out", P, P, P, _Scalar, _Scalar, P)
+b_addmv = _bind_brief("tensor_brief_addmv", P, P, P)
 c_addmv_ = _bind("tensor_addmv_", P, P, P, _Scalar, _Scalar)
 c_addr = _bind("tensor_addr", P, P, P, _Scalar, _Scalar, P)
 c_addr_out = _bind("tensor_addr_out", P, P, P, _Scalar, _Scalar, P)
+b_addr = _bind_brief("tensor_brief_addr", P, P, P)
 c_addr_ = _bind("tensor_addr_", P, P, P, _Scalar, _Scalar)
-c_einsum = _bind("tensor_einsum", T, P, Q, P)
-c_tensordot = _bind("tensor_tensordot", P, P, Q, P)
-c_tensordot_out = _bind("tensor_tensordot_out", P, P, Q, P)
-c_tensordot_dims = _bind("tensor_tensordot_dims", P, P, P, Q, P, Q, P)
-c_tensordot_dims_out = _bind("tensor_tensordot_dims_out", P, P, P, Q, P, Q, P)
-c_to_string = _bind("tensor_to_string", P, Q, Q, Q, Q, E, P)
+c_einsum = _bind("tensor_einsum", T, P, P, P)
+b_einsum = _bind_brief("tensor_brief_einsum", T, P, P)
+c_tensordot = _bind("tensor_tensordot", P, P, P, P)
+c_tensordot_out = _bind("tensor_tensordot_out", P, P, P, P)
+b_tensordot = _bind_brief("tensor_brief_tensordot", P, P)
+c_tensordot_dims = _bind("tensor_tensordot_dims", P, P, P, P, P, P, P)
+c_tensordot_dims_out = _bind("tensor_tensordot_dims_out", P, P, P, P, P, P, P)
+b_tensordot_dims = _bind_brief("tensor_brief_tensordot_dims", P, P, P, P, P, P)
+c_to_string = _bind("tensor_to_string", P, P, P, P, P, P, P)
 c_scalar_operand = _bind("tensor_scalar_operand", _Scalar, P)
+b_scalar_operand = _bind_brief("tensor_brief_scalar_operand", _Scalar)
 c_result_type = _bind("tensor_result_type", P, P, P)
 c_result_type_scalar = _bind("tensor_result_type_scalar", P, _Scalar, P)
-c_promote_types = _bind("tensor_promote_types", E, E, P)
-c_can_cast = _bind("tensor_can_cast", E, E, P)
-c_set_default_dtype = _bind("tensor_set_default_dtype", E)
+c_promote_types = _bind("tensor_promote_types", P, P, P)
+c_can_cast = _bind("tensor_can_cast", P, P, P)
+c_set_default_dtype = _bind("tensor_set_default_dtype", P)
 c_get_default_dtype = _bind("tensor_get_default_dtype", P)
 c_set_default_device = _bind("tensor_set_default_device", _Device)
 c_get_default_device = _bind("tensor_get_default_device", P)
 c_parse_device = _bind("tensor_parse_device", T, P)
-c_set_num_threads = _bind("tensor_set_num_threads", Q)
+c_set_num_threads = _bind("tensor_set_num_threads", P)
 c_get_num_threads = _bind("tensor_get_num_threads", P)
 c_cpu_tier = _bind("tensor_cpu_tier", P)
-c_rand = _bind("tensor_rand", P, Q, P, E, E, _Device, P)
-c_rand_out = _bind("tensor_rand_out", P, Q, P, E, E, _Device, P)
-c_randn = _bind("tensor_randn", P, Q, P, E, E, _Device, P)
-c_randn_out = _bind("tensor_randn_out", P, Q, P, E, E, _Device, P)
-c_randint = _bind("tensor_randint", Q, Q, P, Q, P, E, E, _Device, P)
-c_randint_out = _bind("tensor_randint_out", Q, Q, P, Q, P, E, E, _Device, P)
-c_randint_high = _bind("tensor_randint_high", Q, P, Q, P, E, E, _Device, P)
-c_randint_high_out = _bind("tensor_randint_high_out", Q, P, Q, P, E, E, _Device, P)
-c_randperm = _bind("tensor_randperm", Q, P, E, E, _Device, P)
-c_randperm_out = _bind("tensor_randperm_out", Q, P, E, E, _Device, P)
-c_rand_like = _bind("tensor_rand_like", P, P, E, E, _Device, E, P)
-c_randn_like = _bind("tensor_randn_like", P, P, E, E, _Device, E, P)
-c_randint_like = _bind("tensor_randint_like", P, Q, Q, P, E, E, _Device, E, P)
-c_randint_like_high = _bind("tensor_randint_like_high", P, Q, P, E, E, _Device, E, P)
+c_rand = _bind("tensor_rand", P, P, P, P, P, _Device, P)
+c_rand_out = _bind("tensor_rand_out", P, P, P, P, P, _Device, P)
+b_rand = _bind_brief("tensor_brief_rand", P, P)
+c_randn = _bind("tensor_randn", P, P, P, P, P, _Device, P)
+c_randn_out = _bind("tensor_randn_out", P, P, P, P, P, _Device, P)
+b_randn = _bind_brief("tensor_brief_randn", P, P)
+c_randint = _bind("tensor_randint", P, P, P, P, P, P, P, _Device, P)
+c_randint_out = _bind("tensor_randint_out", P, P, P, P, P, P, P, _Device, P)
+b_randint = _bind_brief("tensor_brief_randint", P, P, P, P)
+c_randint_high = _bind("tensor_randint_high", P, P, P, P, P, P, _Device, P)
+c_randint_high_out = _bind("tensor_randint_high_out", P, P, P, P, P, P, _Device, P)
+b_randint_high = _bind_brief("tensor_brief_randint_high", P, P, P)
+c_randperm = _bind("tensor_randperm", P, P, P, P, _Device, P)
+c_randperm_out = _bind("tensor_randperm_out", P, P, P, P, _Device, P)
+b_randperm = _bind_brief("tensor_brief_randperm", P)
+c_rand_like = _bind("tensor_rand_like", P, P, P, P, _Device, P, P)
+b_rand_like = _bind_brief("tensor_brief_rand_like", P)
+c_randn_like = _bind("tensor_randn_like", P, P, P, P, _Device, P, P)
+b_randn_like = _bind_brief("tensor_brief_randn_like", P)
+c_randint_like = _bind("tensor_randint_like", P, P, P, P, P, P, _Device, P, P)
+b_randint_like = _bind_brief("tensor_brief_randint_like", P, P, P)
+c_randint_like_high = _bind("tensor_randint_like_high", P, P, P, P, P, _Device, P, P)
+b_randint_like_high = _bind_brief("tensor_brief_randint_like_high", P, P)
 c_normal_tensors = _bind("tensor_normal_tensors", P, P, P, P)
 c_normal_tensors_scalar = _bind("tensor_normal_tensors_scalar", P, _Scalar, P, P)
 c_normal_tensors_out = _bind("tensor_normal_tensors_out", P, P, P, P)
 c_normal_tensors_scalar_out = _bind("tensor_normal_tensors_scalar_out", P, _Scalar, P, P)
-c_normal_size = _bind("tensor_normal_size", D, D, P, Q, P, E, E, _Device, P)
-c_normal_size_out = _bind("tensor_normal_size_out", D, D, P, Q, P, E, E, _Device, P)
+b_normal_tensors = _bind_brief("tensor_brief_normal_tensors", P, P)
+b_normal_tensors_scalar = _bind_brief("tensor_brief_normal_tensors_scalar", P, _Scalar)
+c_normal_size = _bind("tensor_normal_size", D, D, P, P, P, P, P, _Device, P)
+c_normal_size_out = _bind("tensor_normal_size_out", D, D, P, P, P, P, P, _Device, P)
+b_normal_size = _bind_brief("tensor_brief_normal_size", D, D, P, P)
 c_bernoulli = _bind("tensor_bernoulli", P, P, P)
 c_bernoulli_out = _bind("tensor_bernoulli_out", P, P, P)
+b_bernoulli = _bind_brief("tensor_brief_bernoulli", P)
 c_bernoulli_p = _bind("tensor_bernoulli_p", P, D, P, P)
-c_multinomial = _bind("tensor_multinomial", P, Q, B, P, P)
-c_multinomial_out = _bind("tensor_multinomial_out", P, Q, B, P, P)
+b_bernoulli_p = _bind_brief("tensor_brief_bernoulli_p", P, D)
+c_multinomial = _bind("tensor_multinomial", P, P, P, P, P)
+c_multinomial_out = _bind("tensor_multinomial_out", P, P, P, P, P)
+b_multinomial = _bind_brief("tensor_brief_multinomial", P, P)
 c_poisson = _bind("tensor_poisson", P, P, P)
+b_poisson = _bind_brief("tensor_brief_poisson", P)
 c_uniform_ = _bind("tensor_uniform_", P, D, D, P)
 c_normal_ = _bind("tensor_normal_", P, D, D, P)
 c_random_ = _bind("tensor_random_", P, P)
-c_random__to = _bind("tensor_random__to", P, Q, P)
-c_random__from = _bind("tensor_random__from", P, Q, Q, P)
+c_random__to = _bind("tensor_random__to", P, P, P)
+c_random__from = _bind("tensor_random__from", P, P, P, P)
 c_bernoulli_ = _bind("tensor_bernoulli_", P, D, P)
 c_bernoulli__tensor = _bind("tensor_bernoulli__tensor", P, P, P)
 c_exponential_ = _bind("tensor_exponential_", P, D, P)
 c_cauchy_ = _bind("tensor_cauchy_", P, D, D, P)
 c_log_normal_ = _bind("tensor_log_normal_", P, D, D, P)
 c_geometric_ = _bind("tensor_geometric_", P, D, P)
-c_manual_seed = _bind("tensor_manual_seed", Q)
+c_manual_seed = _bind("tensor_manual_seed", P)
 c_default_generator = _bind("tensor_default_generator", P)
 c_generator_new = _bind("tensor_generator_new", _Device, P)
-c_generator_manual_seed = _bind("tensor_generator_manual_seed", P, Q)
+c_generator_manual_seed = _bind("tensor_generator_manual_seed", P, P)
 c_generator_seed = _bind("tensor_generator_seed", P, P)
 c_generator_initial_seed = _bind("tensor_generator_initial_seed", P, P)
 c_generator_get_state = _bind("tensor_generator_get_state", P, P)
+b_generator_get_state = _bind_brief("tensor_brief_generator_get_state", P)
 c_generator_set_state = _bind("tensor_generator_set_state", P, P)
-c_sum = _bind("tensor_sum", P, P, Q, B, E, P)
-c_sum_out = _bind("tensor_sum_out", P, P, Q, B, E, P)
-c_nansum = _bind("tensor_nansum", P, P, Q, B, E, P)
-c_nansum_out = _bind("tensor_nansum_out", P, P, Q, B, E, P)
-c_prod = _bind("tensor_prod", P, Q, B, E, P)
-c_prod_out = _bind("tensor_prod_out", P, Q, B, E, P)
-c_mean = _bind("tensor_mean", P, P, Q, B, E, P)
-c_mean_out = _bind("tensor_mean_out", P, P, Q, B, E, P)
-c_nanmean = _bind("tensor_nanmean", P, P, Q, B, E, P)
-c_nanmean_out = _bind("tensor_nanmean_out", P, P, Q, B, E, P)
-c_any = _bind("tensor_any", P, P, Q, B, P)
-c_any_out = _bind("tensor_any_out", P, P, Q, B, P)
-c_all = _bind("tensor_all", P, P, Q, B, P)
-c_all_out = _bind("tensor_all_out", P, P, Q, B, P)
-c_count_nonzero = _bind("tensor_count_nonzero", P, P, Q, P)
-c_std = _bind("tensor_std", P, B, P)
-c_std_dim = _bind("tensor_std_dim", P, P, Q, B, B, P)
-c_std_dim_out = _bind("tensor_std_dim_out", P, P, Q, B, B, P)
-c_std_correction = _bind("tensor_std_correction", P, P, Q, _Scalar, B, P)
-c_std_correction_out = _bind("tensor_std_correction_out", P, P, Q, _Scalar, B, P)
-c_var = _bind("tensor_var", P, B, P)
-c_var_dim = _bind("tensor_var_dim", P, P, Q, B, B, P)
-c_var_dim_out = _bind("tensor_var_dim_out", P, P, Q, B, B, P)
-c_var_correction = _bind("tensor_var_correction", P, P, Q, _Scalar, B, P)
-c_var_correction_out = _bind("tensor_var_correction_out", P, P, Q, _Scalar, B, P)
-c_std_mean = _bind("tensor_std_mean", P, B, P, P)
-c_std_mean_dim = _bind("tensor_std_mean_dim", P, P, Q, B, B, P, P)
-c_std_mean_correction = _bind("tensor_std_mean_correction", P, P, Q, _Scalar, B, P, P)
-c_var_mean = _bind("tensor_var_mean", P, B, P, P)
-c_var_mean_dim = _bind("tensor_var_mean_dim", P, P, Q, B, B, P, P)
-c_var_mean_correction = _bind("tensor_var_mean_correction", P, P, Q, _Scalar, B, P, P)
-c_norm = _bind("tensor_norm", P, _Scalar, P, Q, B, E, P)
-c_norm_out = _bind("tensor_norm_out", P, _Scalar, P, Q, B, E, P)
-c_norm_name = _bind("tensor_norm_name", P, T, P, Q, B, E, P)
-c_norm_name_out = _bind("tensor_norm_name_out", P, T, P, Q, B, E, P)
-c_amax = _bind("tensor_amax", P, P, Q, B, P)
-c_amax_out = _bind("tensor_amax_out", P, P, Q, B, P)
-c_amin = _bind("tensor_amin", P, P, Q, B, P)
-c_amin_out = _bind("tensor_amin_out", P, P, Q, B, P)
+c_sum = _bind("tensor_sum", P, P, P, P, P, P)
+c_sum_out = _bind("tensor_sum_out", P, P, P, P, P, P)
+b_sum = _bind_brief("tensor_brief_sum", P)
+c_nansum = _bind("tensor_nansum", P, P, P, P, P, P)
+c_nansum_out = _bind("tensor_nansum_out", P, P, P, P, P, P)
+b_nansum = _bind_brief("tensor_brief_nansum", P)
+c_prod = _bind("tensor_prod", P, P, P, P, P)
+c_prod_out = _bind("tensor_prod_out", P, P, P, P, P)
+b_prod = _bind_brief("tensor_brief_prod", P)
+c_mean = _bind("tensor_mean", P, P, P, P, P, P)
+c_mean_out = _bind("tensor_mean_out", P, P, P, P, P, P)
+b_mean = _bind_brief("tensor_brief_mean", P)
+c_nanmean = _bind("tensor_nanmean", P, P, P, P, P, P)
+c_nanmean_out = _bind("tensor_nanmean_out", P, P, P, P, P, P)
+b_nanmean = _bind_brief("tensor_brief_nanmean", P)
+c_any = _bind("tensor_any", P, P, P, P, P)
+c_any_out = _bind("tensor_any_out", P, P, P, P, P)
+b_any = _bind_brief("tensor_brief_any", P)
+c_all = _bind("tensor_all", P, P, P, P, P)
+c_all_out = _bind("tensor_all_out", P, P, P, P, P)
+b_all = _bind_brief("tensor_brief_all", P)
+c_count_nonzero = _bind("tensor_count_nonzero", P, P, P, P)
+b_count_nonzero = _bind_brief("tensor_brief_count_nonzero", P)
+c_std = _bind("tensor_std", P, P, P)
+b_std = _bind_brief("tensor_brief_std", P)
+c_std_dim = _bind("tensor_std_dim", P, P, P, P, P, P)
+c_std_dim_out = _bind("tensor_std_dim_out", P, P, P, P, P, P)
+b_std_dim = _bind_brief("tensor_brief_std_dim", P, P, P)
+c_std_correction = _bind("tensor_std_correction", P, P, P, _Scalar, P, P)
+c_std_correction_out = _bind("tensor_std_correction_out", P, P, P, _Scalar, P, P)
+b_std_correction = _bind_brief("tensor_brief_std_correction", P)
+c_var = _bind("tensor_var", P, P, P)
+b_var = _bind_brief("tensor_brief_var", P)
+c_var_dim = _bind("tensor_var_dim", P, P, P, P, P, P)
+c_var_dim_out = _bind("tensor_var_dim_out", P, P, P, P, P, P)
+b_var_dim = _bind_brief("tensor_brief_var_dim", P, P, P)
+c_var_correction = _bind("tensor_var_correction", P, P, P, _Scalar, P, P)
+c_var_correction_out = _bind("tensor_var_correction_out", P, P, P, _Scalar, P, P)
+b_var_correction = _bind_brief("tensor_brief_var_correction", P)
+c_std_mean = _bind("tensor_std_mean", P, P, P, P)
+c_std_mean_dim = _bind("tensor_std_mean_dim", P, P, P, P, P, P, P)
+c_std_mean_correction = _bind("tensor_std_mean_correction", P, P, P, _Scalar, P, P, P)
+c_var_mean = _bind("tensor_var_mean", P, P, P, P)
+c_var_mean_dim = _bind("tensor_var_mean_dim", P, P, P, P, P, P, P)
+c_var_mean_correction = _bind("tensor_var_mean_correction", P, P, P, _Scalar, P, P, P)
+c_norm = _bind("tensor_norm", P, _Scalar, P, P, P, P, P)
+c_norm_out = _bind("tensor_norm_out", P, _Scalar, P, P, P, P, P)
+b_norm = _bind_brief("tensor_brief_norm", P)
+c_norm_name = _bind("tensor_norm_name", P, T, P, P, P, P, P)
+c_norm_name_out = _bind("tensor_norm_name_out", P, T, P, P, P, P, P)
+b_norm_name = _bind_brief("tensor_brief_norm_name", P, T)
+c_amax = _bind("tensor_amax", P, P, P, P, P)
+c_amax_out = _bind("tensor_amax_out", P, P, P, P, P)
+c_amin = _bind("tensor_amin", P, P, P, P, P)
+c_amin_out = _bind("tensor_amin_out", P, P, P, P, P)
 c_max = _bind("tensor_max", P, P)
 c_max_out = _bind("tensor_max_out", P, P)
-c_max_dim = _bind("tensor_max_dim", P, Q, B, P, P)
-c_max_dim_out = _bind("tensor_max_dim_out", P, Q, B, P, P)
+b_max = _bind_brief("tensor_brief_max", P)
+c_max_dim = _bind("tensor_max_dim", P, P, P, P, P)
+c_max_dim_out = _bind("tensor_max_dim_out", P, P, P, P, P)
 c_max_other = _bind("tensor_max_other", P, P, P)
 c_max_other_out = _bind("tensor_max_other_out", P, P, P)
+b_max_other = _bind_brief("tensor_brief_max_other", P, P)
 c_min = _bind("tensor_min", P, P)
 c_min_out = _bind("tensor_min_out", P, P)
-c_min_dim = _bind("tensor_min_dim", P, Q, B, P, P)
-c_min_dim_out = _bind("tensor_min_dim_out", P, Q, B, P, P)
+b_min = _bind_brief("tensor_brief_min", P)
+c_min_dim = _bind("tensor_min_dim", P, P, P, P, P)
+c_min_dim_out = _bind("tensor_min_dim_out", P, P, P, P, P)
 c_min_other = _bind("tensor_min_other", P, P, P)
 c_min_other_out = _bind("tensor_min_other_out", P, P, P)
-c_aminmax = _bind("tensor_aminmax", P, Q, B, P, P)
-c_aminmax_out = _bind("tensor_aminmax_out", P, Q, B, P, P)
-c_argmax = _bind("tensor_argmax", P, Q, B, P)
-c_argmax_out = _bind("tensor_argmax_out", P, Q, B, P)
-c_argmin = _bind("tensor_argmin", P, Q, B, P)
-c_argmin_out = _bind("tensor_argmin_out", P, Q, B, P)
+b_min_other = _bind_brief("tensor_brief_min_other", P, P)
+c_aminmax = _bind("tensor_aminmax", P, P, P, P, P)
+c_aminmax_out = _bind("tensor_aminmax_out", P, P, P, P, P)
+c_argmax = _bind("tensor_argmax", P, P, P, P)
+c_argmax_out = _bind("tensor_argmax_out", P, P, P, P)
+b_argmax = _bind_brief("tensor_brief_argmax", P)
+c_argmin = _bind("tensor_argmin", P, P, P, P)
+c_argmin_out = _bind("tensor_argmin_out", P, P, P, P)
+b_argmin = _bind_brief("tensor_brief_argmin", P)
 c_floor = _bind("tensor_floor", P, P)
 c_floor_out = _bind("tensor_floor_out", P, P)
+b_floor = _bind_brief("tensor_brief_floor", P)
 c_floor_ = _bind("tensor_floor_", P)
 c_ceil = _bind("tensor_ceil", P, P)
 c_ceil_out = _bind("tensor_ceil_out", P, P)
+b_ceil = _bind_brief("tensor_brief_ceil", P)
 c_ceil_ = _bind("tensor_ceil_", P)
 c_trunc = _bind("tensor_trunc", P, P)
 c_trunc_out = _bind("tensor_trunc_out", P, P)
+b_trunc = _bind_brief("tensor_brief_trunc", P)
 c_trunc_ = _bind("tensor_trunc_", P)
 c_fix = _bind("tensor_fix", P, P)
 c_fix_out = _bind("tensor_fix_out", P, P)
+b_fix = _bind_brief("tensor_brief_fix", P)
 c_fix_ = _bind("tensor_fix_", P)
-c_round = _bind("tensor_round", P, Q, P)
-c_round_out = _bind("tensor_round_out", P, Q, P)
-c_round_ = _bind("tensor_round_", P, Q)
+c_round = _bind("tensor_round", P, P, P)
+c_round_out = _bind("tensor_round_out", P, P, P)
+b_round = _bind_brief("tensor_brief_round", P)
+c_round_ = _bind("tensor_round_", P, P)
 c_frac = _bind("tensor_frac", P, P)
 c_frac_out = _bind("tensor_frac_out", P, P)
+b_frac = _bind_brief("tensor_brief_frac", P)
 c_frac_ = _bind("tensor_frac_", P)
 c_clamp_tensor = _bind("tensor_clamp_tensor", P, P, P, P)
 c_clamp_tensor_out = _bind("tensor_clamp_tensor_out", P, P, P, P)
+b_clamp_tensor = _bind_brief("tensor_brief_clamp_tensor", P)
 c_clamp = _bind("tensor_clamp", P, _Scalar, _Scalar, P)
 c_clamp_out = _bind("tensor_clamp_out", P, _Scalar, _Scalar, P)
+b_clamp = _bind_brief("tensor_brief_clamp", P)
 c_clamp_tensor_ = _bind("tensor_clamp_tensor_", P, P, P)
 c_clamp_ = _bind("tensor_clamp_", P, _Scalar, _Scalar)
 c_clip_tensor = _bind("tensor_clip_tensor", P, P, P, P)
 c_clip_tensor_out = _bind("tensor_clip_tensor_out", P, P, P, P)
+b_clip_tensor = _bind_brief("tensor_brief_clip_tensor", P)
 c_clip = _bind("tensor_clip", P, _Scalar, _Scalar, P)
 c_clip_out = _bind("tensor_clip_out", P, _Scalar, _Scalar, P)
+b_clip = _bind_brief("tensor_brief_clip", P)
 c_clip_tensor_ = _bind("tensor_clip_tensor_", P, P, P)
 c_clip_ = _bind("tensor_clip_", P, _Scalar, _Scalar)
 c_clamp_min = _bind("tensor_clamp_min", P, P, P)
 c_clamp_min_scalar = _bind("tensor_clamp_min_scalar", P, _Scalar, P)
 c_clamp_min_out = _bind("tensor_clamp_min_out", P, P, P)
 c_clamp_min_scalar_out = _bind("tensor_clamp_min_scalar_out", P, _Scalar, P)
+b_clamp_min = _bind_brief("tensor_brief_clamp_min", P, P)
+b_clamp_min_scalar = _bind_brief("tensor_brief_clamp_min_scalar", P, _Scalar)
 c_clamp_min_ = _bind("tensor_clamp_min_", P, P)
 c_clamp_min_scalar_ = _bind("tensor_clamp_min_scalar_", P, _Scalar)
 c_clamp_max = _bind("tensor_clamp_max", P, P, P)
 c_clamp_max_scalar = _bind("tensor_clamp_max_scalar", P, _Scalar, P)
 c_clamp_max_out = _bind("tensor_clamp_max_out", P, P, P)
 c_clamp_max_scalar_out = _bind("tensor_clamp_max_scalar_out", P, _Scalar, P)
+b_clamp_max = _bind_brief("tensor_brief_clamp_max", P, P)
+b_clamp_max_scalar = _bind_brief("tensor_brief_clamp_max_scalar", P, _Scalar)
 c_clamp_max_ = _bind("tensor_clamp_max_", P, P)
 c_clamp_max_scalar_ = _bind("tensor_clamp_max_scalar_", P, _Scalar)
 c_maximum = _bind("tensor_maximum", P, P, P)
 c_maximum_out = _bind("tensor_maximum_out", P, P, P)
+b_maximum = _bind_brief("tensor_brief_maximum", P, P)
 c_minimum = _bind("tensor_minimum", P, P, P)
 c_minimum_out = _bind("tensor_minimum_out", P, P, P)
+b_minimum = _bind_brief("tensor_brief_minimum", P, P)
 c_fmax = _bind("tensor_fmax", P, P, P)
 c_fmax_out = _bind("tensor_fmax_out", P, P, P)
+b_fmax = _bind_brief("tensor_brief_fmax", P, P)
 c_fmin = _bind("tensor_fmin", P, P, P)
 c_fmin_out = _bind("tensor_fmin_out", P, P, P)
+b_fmin = _bind_brief("tensor_brief_fmin", P, P)
 c_relu = _bind("tensor_relu", P, P)
+b_relu = _bind_brief("tensor_brief_relu", P)
 c_relu_ = _bind("tensor_relu_", P)
-c_cumsum = _bind("tensor_cumsum", P, Q, E, P)
-c_cumsum_out = _bind("tensor_cumsum_out", P, Q, E, P)
-c_cumsum_ = _bind("tensor_cumsum_", P, Q, E)
-c_cumprod = _bind("tensor_cumprod", P, Q, E, P)
-c_cumprod_out = _bind("tensor_cumprod_out", P, Q, E, P)
-c_cumprod_ = _bind("tensor_cumprod_", P, Q, E)
-c_cummax = _bind("tensor_cummax", P, Q, P, P)
-c_cummax_out = _bind("tensor_cummax_out", P, Q, P, P)
-c_cummin = _bind("tensor_cummin", P, Q, P, P)
-c_cummin_out = _bind("tensor_cummin_out", P, Q, P, P)
-c_logcumsumexp = _bind("tensor_logcumsumexp", P, Q, P)
-c_logcumsumexp_out = _bind("tensor_logcumsumexp_out", P, Q, P)
-c_logsumexp = _bind("tensor_logsumexp", P, P, Q, B, P)
-c_logsumexp_out = _bind("tensor_logsumexp_out", P, P, Q, B, P)
-c_softmax = _bind("tensor_softmax", P, Q, E, P)
-c_softmax_out = _bind("tensor_softmax_out", P, Q, E, P)
-c_log_softmax = _bind("tensor_log_softmax", P, Q, E, P)
-c_log_softmax_out = _bind("tensor_log_softmax_out", P, Q, E, P)
-c_sort = _bind("tensor_sort", P, Q, B, P, P)
-c_sort_out = _bind("tensor_sort_out", P, Q, B, P, P)
-c_sort_stable = _bind("tensor_sort_stable", P, E, Q, B, P, P)
-c_sort_stable_out = _bind("tensor_sort_stable_out", P, E, Q, B, P, P)
-c_argsort = _bind("tensor_argsort", P, Q, B, P)
-c_argsort_stable = _bind("tensor_argsort_stable", P, B, Q, B, P)
+c_cumsum = _bind("tensor_cumsum", P, P, P, P)
+c_cumsum_out = _bind("tensor_cumsum_out", P, P, P, P)
+b_cumsum = _bind_brief("tensor_brief_cumsum", P, P)
+c_cumsum_ = _bind("tensor_cumsum_", P, P, P)
+c_cumprod = _bind("tensor_cumprod", P, P, P, P)
+c_cumprod_out = _bind("tensor_cumprod_out", P, P, P, P)
+b_cumprod = _bind_brief("tensor_brief_cumprod", P, P)
+c_cumprod_ = _bind("tensor_cumprod_", P, P, P)
+c_cummax = _bind("tensor_cummax", P, P, P, P)
+c_cummax_out = _bind("tensor_cummax_out", P, P, P, P)
+c_cummin = _bind("tensor_cummin", P, P, P, P)
+c_cummin_out = _bind("tensor_cummin_out", P, P, P, P)
+c_logcumsumexp = _bind("tensor_logcumsumexp", P, P, P)
+c_logcumsumexp_out = _bind("tensor_logcumsumexp_out", P, P, P)
+b_logcumsumexp = _bind_brief("tensor_brief_logcumsumexp", P, P)
+c_logsumexp = _bind("tensor_logsumexp", P, P, P, P, P)
+c_logsumexp_out = _bind("tensor_logsumexp_out", P, P, P, P, P)
+b_logsumexp = _bind_brief("tensor_brief_logsumexp", P, P, P)
+c_softmax = _bind("tensor_softmax", P, P, P, P)
+c_softmax_out = _bind("tensor_softmax_out", P, P, P, P)
+b_softmax = _bind_brief("tensor_brief_softmax", P, P)
+c_log_softmax = _bind("tensor_log_softmax", P, P, P, P)
+c_log_softmax_out = _bind("tensor_log_softmax_out", P, P, P, P)
+b_log_softmax = _bind_brief("tensor_brief_log_softmax", P, P)
+c_sort = _bind("tensor_sort", P, P, P, P, P)
+c_sort_out = _bind("tensor_sort_out", P, P, P, P, P)
+c_sort_stable = _bind("tensor_sort_stable", P, P, P, P, P, P)
+c_sort_stable_out = _bind("tensor_sort_stable_out", P, P, P, P, P, P)
+c_argsort = _bind("tensor_argsort", P, P, P, P)
+b_argsort = _bind_brief("tensor_brief_argsort", P)
+c_argsort_stable = _bind("tensor_argsort_stable", P, P, P, P, P)
+b_argsort_stable = _bind_brief("tensor_brief_argsort_stable", P, P)
 c_msort = _bind("tensor_msort", P, P)
 c_msort_out = _bind("tensor_msort_out", P, P)
-c_topk = _bind("tensor_topk", P, Q, Q, B, B, P, P)
-c_topk_out = _bind("tensor_topk_out", P, Q, Q, B, B, P, P)
+b_msort = _bind_brief("tensor_brief_msort", P)
+c_topk = _bind("tensor_topk", P, P, P, P, P, P, P)
+c_topk_out = _bind("tensor_topk_out", P, P, P, P, P, P, P)
 c_median = _bind("tensor_median", P, P)
-c_median_dim = _bind("tensor_median_dim", P, Q, B, P, P)
-c_median_dim_out = _bind("tensor_median_dim_out", P, Q, B, P, P)
+b_median = _bind_brief("tensor_brief_median", P)
+c_median_dim = _bind("tensor_median_dim", P, P, P, P, P)
+c_median_dim_out = _bind("tensor_median_dim_out", P, P, P, P, P)
 c_nanmedian = _bind("tensor_nanmedian", P, P)
-c_nanmedian_dim = _bind("tensor_nanmedian_dim", P, Q, B, P, P)
-c_nanmedian_dim_out = _bind("tensor_nanmedian_dim_out", P, Q, B, P, P)
-c_kthvalue = _bind("tensor_kthvalue", P, Q, Q, B, P, P)
-c_kthvalue_out = _bind("tensor_kthvalue_out", P, Q, Q, B, P, P)
-c_mode = _bind("tensor_mode", P, Q, B, P, P)
-c_mode_out = _bind("tensor_mode_out", P, Q, B, P, P)
-c_searchsorted = _bind("tensor_searchsorted", P, P, B, B, T, P, P)
-c_searchsorted_scalar = _bind("tensor_searchsorted_scalar", P, _Scalar, B, B, T, P, P)
-c_searchsorted_out = _bind("tensor_searchsorted_out", P, P, B, B, T, P, P)
-c_searchsorted_scalar_out = _bind("tensor_searchsorted_scalar_out", P, _Scalar, B, B, T, P, P)
-c_bucketize = _bind("tensor_bucketize", P, P, B, B, P)
-c_bucketize_scalar = _bind("tensor_bucketize_scalar", _Scalar, P, B, B, P)
-c_bucketize_out = _bind("tensor_bucketize_out", P, P, B, B, P)
-c_bucketize_scalar_out = _bind("tensor_bucketize_scalar_out", _Scalar, P, B, B, P)
+b_nanmedian = _bind_brief("tensor_brief_nanmedian", P)
+c_nanmedian_dim = _bind("tensor_nanmedian_dim", P, P, P, P, P)
+c_nanmedian_dim_out = _bind("tensor_nanmedian_dim_out", P, P, P, P, P)
+c_kthvalue = _bind("tensor_kthvalue", P, P, P, P, P, P)
+c_kthvalue_out = _bind("tensor_kthvalue_out", P, P, P, P, P, P)
+c_mode = _bind("tensor_mode", P, P, P, P, P)
+c_mode_out = _bind("tensor_mode_out", P, P, P, P, P)
+c_searchsorted = _bind("tensor_searchsorted", P, P, P, P, T, P, P)
+c_searchsorted_scalar = _bind("tensor_searchsorted_scalar", P, _Scalar, P, P, T, P, P)
+c_searchsorted_out = _bind("tensor_searchsorted_out", P, P, P, P, T, P, P)
+c_searchsorted_scalar_out = _bind("tensor_searchsorted_scalar_out", P, _Scalar, P, P, T, P, P)
+b_searchsorted = _bind_brief("tensor_brief_searchsorted", P, P)
+b_searchsorted_scalar = _bind_brief("tensor_brief_searchsorted_scalar", P, _Scalar)
+c_bucketize = _bind("tensor_bucketize", P, P, P, P, P)
+c_bucketize_scalar = _bind("tensor_bucketize_scalar", _Scalar, P, P, P, P)
+c_bucketize_out = _bind("tensor_bucketize_out", P, P, P, P, P)
+c_bucketize_scalar_out = _bind("tensor_bucketize_scalar_out", _Scalar, P, P, P, P)
+b_bucketize = _bind_brief("tensor_brief_bucketize", P, P)
+b_bucketize_scalar = _bind_brief("tensor_brief_bucketize_scalar", _Scalar, P)
 c_erf = _bind("tensor_erf", P, P)
 c_erf_out = _bind("tensor_erf_out", P, P)
+b_erf = _bind_brief("tensor_brief_erf", P)
 c_erf_ = _bind("tensor_erf_", P)
 c_erfc = _bind("tensor_erfc", P, P)
 c_erfc_out = _bind("tensor_erfc_out", P, P)
+b_erfc = _bind_brief("tensor_brief_erfc", P)
 c_erfc_ = _bind("tensor_erfc_", P)
 c_erfinv = _bind("tensor_erfinv", P, P)
 c_erfinv_out = _bind("tensor_erfinv_out", P, P)
+b_erfinv = _bind_brief("tensor_brief_erfinv", P)
 c_erfinv_ = _bind("tensor_erfinv_", P)
 c_lgamma = _bind("tensor_lgamma", P, P)
 c_lgamma_out = _bind("tensor_lgamma_out", P, P)
+b_lgamma = _bind_brief("tensor_brief_lgamma", P)
 c_lgamma_ = _bind("tensor_lgamma_", P)
 c_digamma = _bind("tensor_digamma", P, P)
 c_digamma_out = _bind("tensor_digamma_out", P, P)
+b_digamma = _bind_brief("tensor_brief_digamma", P)
 c_digamma_ = _bind("tensor_digamma_", P)
 c_i0 = _bind("tensor_i0", P, P)
 c_i0_out = _bind("tensor_i0_out", P, P)
+b_i0 = _bind_brief("tensor_brief_i0", P)
 c_i0_ = _bind("tensor_i0_", P)
 c_sinc = _bind("tensor_sinc", P, P)
 c_sinc_out = _bind("tensor_sinc_out", P, P)
+b_sinc = _bind_brief("tensor_brief_sinc", P)
 c_sinc_ = _bind("tensor_sinc_", P)
 c_logit = _bind("tensor_logit", P, P, P)
 c_logit_out = _bind("tensor_logit_out", P, P, P)
+b_logit = _bind_brief("tensor_brief_logit", P)
 c_logit_ = _bind("tensor_logit_", P, P)
-c_polygamma = _bind("tensor_polygamma", Q, P, P)
-c_polygamma_out = _bind("tensor_polygamma_out", Q, P, P)
-c_mvlgamma = _bind("tensor_mvlgamma", P, Q, P)
-c_mvlgamma_out = _bind("tensor_mvlgamma_out", P, Q, P)
-c_mvlgamma_ = _bind("tensor_mvlgamma_", P, Q)
+c_polygamma = _bind("tensor_polygamma", P, P, P)
+c_polygamma_out = _bind("tensor_polygamma_out", P, P, P)
+b_polygamma = _bind_brief("tensor_brief_polygamma", P, P)
+c_mvlgamma = _bind("tensor_mvlgamma", P, P, P)
+c_mvlgamma_out = _bind("tensor_mvlgamma_out", P, P, P)
+b_mvlgamma = _bind_brief("tensor_brief_mvlgamma", P, P)
+c_mvlgamma_ = _bind("tensor_mvlgamma_", P, P)
 c_igamma = _bind("tensor_igamma", P, P, P)
 c_igamma_out = _bind("tensor_igamma_out", P, P, P)
+b_igamma = _bind_brief("tensor_brief_igamma", P, P)
 c_igamma_ = _bind("tensor_igamma_", P, P)
 c_igammac = _bind("tensor_igammac", P, P, P)
 c_igammac_out = _bind("tensor_igammac_out", P, P, P)
+b_igammac = _bind_brief("tensor_brief_igammac", P, P)
 c_igammac_ = _bind("tensor_igammac_", P, P)
 c_logaddexp = _bind("tensor_logaddexp", P, P, P)
 c_logaddexp_out = _bind("tensor_logaddexp_out", P, P, P)
+b_logaddexp = _bind_brief("tensor_brief_logaddexp", P, P)
 c_logaddexp2 = _bind("tensor_logaddexp2", P, P, P)
 c_logaddexp2_out = _bind("tensor_logaddexp2_out", P, P, P)
+b_logaddexp2 = _bind_brief("tensor_brief_logaddexp2", P, P)
 c_xlogy = _bind("tensor_xlogy", P, P, P)
 c_xlogy_scalar = _bind("tensor_xlogy_scalar", P, _Scalar, P)
 c_xlogy_out = _bind("tensor_xlogy_out", P, P, P)
 c_xlogy_scalar_out = _bind("tensor_xlogy_scalar_out", P, _Scalar, P)
+b_xlogy = _bind_brief("tensor_brief_xlogy", P, P)
+b_xlogy_scalar = _bind_brief("tensor_brief_xlogy_scalar", P, _Scalar)
 c_xlogy_ = _bind("tensor_xlogy_", P, P)
 c_xlogy_scalar_ = _bind("tensor_xlogy_scalar_", P, _Scalar)
 c_gcd = _bind("tensor_gcd", P, P, P)
 c_gcd_out = _bind("tensor_gcd_out", P, P, P)
+b_gcd = _bind_brief("tensor_brief_gcd", P, P)
 c_gcd_ = _bind("tensor_gcd_", P, P)
 c_lcm = _bind("tensor_lcm", P, P, P)
 c_lcm_out = _bind("tensor_lcm_out", P, P, P)
+b_lcm = _bind_brief("tensor_brief_lcm", P, P)
 c_lcm_ = _bind("tensor_lcm_", P, P)
 c_nextafter = _bind("tensor_nextafter", P, P, P)
 c_nextafter_out = _bind("tensor_nextafter_out", P, P, P)
+b_nextafter = _bind_brief("tensor_brief_nextafter", P, P)
 c_nextafter_ = _bind("tensor_nextafter_", P, P)
 c_heaviside = _bind("tensor_heaviside", P, P, P)
 c_heaviside_out = _bind("tensor_heaviside_out", P, P, P)
+b_heaviside = _bind_brief("tensor_brief_heaviside", P, P)
 c_heaviside_ = _bind("tensor_heaviside_", P, P)
 c_ldexp = _bind("tensor_ldexp", P, P, P)
 c_ldexp_out = _bind("tensor_ldexp_out", P, P, P)
+b_ldexp = _bind_brief("tensor_brief_ldexp", P, P)
 c_ldexp_ = _bind("tensor_ldexp_", P, P)
 c_frexp = _bind("tensor_frexp", P, P, P)
 c_frexp_out = _bind("tensor_frexp_out", P, P, P)
 c_nan_to_num = _bind("tensor_nan_to_num", P, P, P, P, P)
 c_nan_to_num_out = _bind("tensor_nan_to_num_out", P, P, P, P, P)
+b_nan_to_num = _bind_brief("tensor_brief_nan_to_num", P)
 c_nan_to_num_ = _bind("tensor_nan_to_num_", P, P, P, P)
 c_deg2rad = _bind("tensor_deg2rad", P, P)
 c_deg2rad_out = _bind("tensor_deg2rad_out", P, P)
+b_deg2rad = _bind_brief("tensor_brief_deg2rad", P)
 c_deg2rad_ = _bind("tensor_deg2rad_", P)
 c_rad2deg = _bind("tensor_rad2deg", P, P)
 c_rad2deg_out = _bind("tensor_rad2deg_out", P, P)
+b_rad2deg = _bind_brief("tensor_brief_rad2deg", P)
 c_rad2deg_ = _bind("tensor_rad2deg_", P)
-c_diff = _bind("tensor_diff", P, Q, Q, P, P, P)
-c_diff_out = _bind("tensor_diff_out", P, Q, Q, P, P, P)
-c_trapezoid = _bind("tensor_trapezoid", P, _Scalar, Q, P)
-c_trapezoid_x = _bind("tensor_trapezoid_x", P, P, Q, P)
-c_trapz = _bind("tensor_trapz", P, _Scalar, Q, P)
-c_trapz_x = _bind("tensor_trapz_x", P, P, Q, P)
-c_cumulative_trapezoid = _bind("tensor_cumulative_trapezoid", P, _Scalar, Q, P)
-c_cumulative_trapezoid_x = _bind("tensor_cumulative_trapezoid_x", P, P, Q, P)
-c_cov = _bind("tensor_cov", P, Q, P, P, P)
+c_diff = _bind("tensor_diff", P, P, P, P, P, P)
+c_diff_out = _bind("tensor_diff_out", P, P, P, P, P, P)
+b_diff = _bind_brief("tensor_brief_diff", P)
+c_trapezoid = _bind("tensor_trapezoid", P, _Scalar, P, P)
+b_trapezoid = _bind_brief("tensor_brief_trapezoid", P)
+c_trapezoid_x = _bind("tensor_trapezoid_x", P, P, P, P)
+b_trapezoid_x = _bind_brief("tensor_brief_trapezoid_x", P, P)
+c_trapz = _bind("tensor_trapz", P, _Scalar, P, P)
+b_trapz = _bind_brief("tensor_brief_trapz", P)
+c_trapz_x = _bind("tensor_trapz_x", P, P, P, P)
+b_trapz_x = _bind_brief("tensor_brief_trapz_x", P, P)
+c_cumulative_trapezoid = _bind("tensor_cumulative_trapezoid", P, _Scalar, P, P)
+b_cumulative_trapezoid = _bind_brief("tensor_brief_cumulative_trapezoid", P)
+c_cumulative_trapezoid_x = _bind("tensor_cumulative_trapezoid_x", P, P, P, P)
+b_cumulative_trapezoid_x = _bind_brief("tensor_brief_cumulative_trapezoid_x", P, P)
+c_cov = _bind("tensor_cov", P, P, P, P, P)
+b_cov = _bind_brief("tensor_brief_cov", P)
 c_corrcoef = _bind("tensor_corrcoef", P, P)
-c_cross = _bind("tensor_cross", P, P, Q, P)
-c_cross_out = _bind("tensor_cross_out", P, P, Q, P)
+b_corrcoef = _bind_brief("tensor_brief_corrcoef", P)
+c_cross = _bind("tensor_cross", P, P, P, P)
+c_cross_out = _bind("tensor_cross_out", P, P, P, P)
+b_cross = _bind_brief("tensor_brief_cross", P, P)
 c_trace = _bind("tensor_trace", P, P)
+b_trace = _bind_brief("tensor_brief_trace", P)
 c_dist = _bind("tensor_dist", P, P, _Scalar, P)
-c_from_data = _bind("tensor_from_data", P, P, Q, E, P)
-c_from_blob = _bind("tensor_from_blob", P, Q, E, P, Q, P, Q, P, P, B, P)
+b_dist = _bind_brief("tensor_brief_dist", P, P)
+c_from_data = _bind("tensor_from_data", P, P, P, P, P)
+b_from_data = _bind_brief("tensor_brief_from_data", P, P, P)
+c_from_blob = _bind("tensor_from_blob", P, P, P, P, P, P, P, P, P, P, P)
+b_from_blob = _bind_brief("tensor_brief_from_blob", P, P, P, P, P, P, P, P, P, P)
 c_data_ptr = _bind("tensor_data_ptr", P, P)
 c_is_read_only = _bind("tensor_is_read_only", P, P)
 c_untyped_storage = _bind("tensor_untyped_storage", P, P)
-c_storage_new = _bind("tensor_storage_new", Q, _Device, P)
+c_lend = _bind("tensor_lend", P, P, P, P)
+c_from_file = _bind("tensor_from_file", T, P, P, P, P, _Device, P)
+b_from_file = _bind_brief("tensor_brief_from_file", T)
+c_share_memory_ = _bind("tensor_share_memory_", P)
+c_is_shared = _bind("tensor_is_shared", P, P)
+c_pin_memory = _bind("tensor_pin_memory", P, P)
+b_pin_memory = _bind_brief("tensor_brief_pin_memory", P)
+c_is_pinned = _bind("tensor_is_pinned", P, P)
+c_storage_new = _bind("tensor_storage_new", P, _Device, P)
+c_storage_from_file = _bind("tensor_storage_from_file", T, P, P, P)
+c_storage_filename = _bind("tensor_storage_filename", P, P)
 c_storage_nbytes = _bind("tensor_storage_nbytes", P, P)
 c_storage_data_ptr = _bind("tensor_storage_data_ptr", P, P)
-c_storage_resize_ = _bind("tensor_storage_resize_", P, Q)
-c_storage_fix_ = _bind("tensor_storage_fix_", P)
+c_storage_view = _bind("tensor_storage_view", P, P, P)
+b_storage_view = _bind_brief("tensor_brief_storage_view", P)
+c_storage_slice = _bind("tensor_storage_slice", P, P, P, P)
+c_storage_clone = _bind("tensor_storage_clone", P, P)
+c_storage_fill_ = _bind("tensor_storage_fill_", P, P)
+c_storage_copy_ = _bind("tensor_storage_copy_", P, P)
+c_storage_byteswap_ = _bind("tensor_storage_byteswap_", P, P)
+c_storage_resize_ = _bind("tensor_storage_resize_", P, P)
+c_storage_resizable = _bind("tensor_storage_resizable", P, P)
+c_storage_share_memory_ = _bind("tensor_storage_share_memory_", P)
+c_storage_is_shared = _bind("tensor_storage_is_shared", P, P)
+c_storage_descriptor = _bind("tensor_storage_descriptor", P, P)
+c_storage_from_descriptor = _bind("tensor_storage_from_descriptor", P, P, P)
+c_storage_pin_memory = _bind("tensor_storage_pin_memory", P, P)
+c_storage_is_pinned = _bind("tensor_storage_is_pinned", P, P)
 c_storage_get_device = _bind("tensor_storage_get_device", P, P)
 c_storage_use_count = _bind("tensor_storage_use_count", P, P)
-c_storage_to_string = _bind("tensor_storage_to_string", P, E, P)
-c_memory_stats = _bind("tensor_memory_stats", P, P, P, P)
+c_storage_to_string = _bind("tensor_storage_to_string", P, P, P)
+c_memory_stats = _bind("tensor_memory_stats", P, P, P, P, P, P)
+c_memory_stats_of = _bind("tensor_memory_stats_of", P, P, P, P)
+c_memory_summary = _bind("tensor_memory_summary", P)
 c_reset_peak_memory_stats = _bind("tensor_reset_peak_memory_stats", )
 c_empty_cache = _bind("tensor_empty_cache", )
-c_set_memory_limit = _bind("tensor_set_memory_limit", Q)
-c_view = _bind("tensor_view", P, P, Q, P)
-c_view_dtype = _bind("tensor_view_dtype", P, E, P)
+c_set_memory_limit = _bind("tensor_set_memory_limit", P)
+c_view = _bind("tensor_view", P, P, P, P)
+b_view = _bind_brief("tensor_brief_view", P, P, P)
+c_view_dtype = _bind("tensor_view_dtype", P, P, P)
+b_view_dtype = _bind_brief("tensor_brief_view_dtype", P, P)
 c_view_as = _bind("tensor_view_as", P, P, P)
-c_reshape = _bind("tensor_reshape", P, P, Q, P)
+b_view_as = _bind_brief("tensor_brief_view_as", P, P)
+c_reshape = _bind("tensor_reshape", P, P, P, P)
+b_reshape = _bind_brief("tensor_brief_reshape", P, P, P)
 c_reshape_as = _bind("tensor_reshape_as", P, P, P)
-c_flatten = _bind("tensor_flatten", P, Q, Q, P)
-c_unflatten = _bind("tensor_unflatten", P, Q, P, Q, P)
+b_reshape_as = _bind_brief("tensor_brief_reshape_as", P, P)
+c_flatten = _bind("tensor_flatten", P, P, P, P)
+b_flatten = _bind_brief("tensor_brief_flatten", P, P, P)
+c_unflatten = _bind("tensor_unflatten", P, P, P, P, P)
+b_unflatten = _bind_brief("tensor_brief_unflatten", P, P, P, P)
 c_ravel = _bind("tensor_ravel", P, P)
+b_ravel = _bind_brief("tensor_brief_ravel", P)
 c_t_matrix = _bind("tensor_t_matrix", P, P)
+b_t_matrix = _bind_brief("tensor_brief_t_matrix", P)
 c_t_matrix_ = _bind("tensor_t_matrix_", P)
-c_transpose = _bind("tensor_transpose", P, Q, Q, P)
-c_transpose_ = _bind("tensor_transpose_", P, Q, Q)
-c_swapaxes = _bind("tensor_swapaxes", P, Q, Q, P)
-c_swapaxes_ = _bind("tensor_swapaxes_", P, Q, Q)
-c_swapdims = _bind("tensor_swapdims", P, Q, Q, P)
-c_swapdims_ = _bind("tensor_swapdims_", P, Q, Q)
-c_permute = _bind("tensor_permute", P, P, Q, P)
-c_movedim = _bind("tensor_movedim", P, Q, Q, P)
-c_movedim_list = _bind("tensor_movedim_list", P, P, Q, P, Q, P)
-c_moveaxis = _bind("tensor_moveaxis", P, Q, Q, P)
-c_moveaxis_list = _bind("tensor_moveaxis_list", P, P, Q, P, Q, P)
+c_transpose = _bind("tensor_transpose", P, P, P, P)
+b_transpose = _bind_brief("tensor_brief_transpose", P, P, P)
+c_transpose_ = _bind("tensor_transpose_", P, P, P)
+c_swapaxes = _bind("tensor_swapaxes", P, P, P, P)
+b_swapaxes = _bind_brief("tensor_brief_swapaxes", P, P, P)
+c_swapaxes_ = _bind("tensor_swapaxes_", P, P, P)
+c_swapdims = _bind("tensor_swapdims", P, P, P, P)
+b_swapdims = _bind_brief("tensor_brief_swapdims", P, P, P)
+c_swapdims_ = _bind("tensor_swapdims_", P, P, P)
+c_permute = _bind("tensor_permute", P, P, P, P)
+b_permute = _bind_brief("tensor_brief_permute", P, P, P)
+c_movedim = _bind("tensor_movedim", P, P, P, P)
+b_movedim = _bind_brief("tensor_brief_movedim", P, P, P)
+c_movedim_list = _bind("tensor_movedim_list", P, P, P, P, P, P)
+b_movedim_list = _bind_brief("tensor_brief_movedim_list", P, P, P, P, P)
+c_moveaxis = _bind("tensor_moveaxis", P, P, P, P)
+b_moveaxis = _bind_brief("tensor_brief_moveaxis", P, P, P)
+c_moveaxis_list = _bind("tensor_moveaxis_list", P, P, P, P, P, P)
+b_moveaxis_list = _bind_brief("tensor_brief_moveaxis_list", P, P, P, P, P)
 c_T = _bind("tensor_T", P, P)
+b_T = _bind_brief("tensor_brief_T", P)
 c_mT = _bind("tensor_mT", P, P)
+b_mT = _bind_brief("tensor_brief_mT", P)
 c_mH = _bind("tensor_mH", P, P)
+b_mH = _bind_brief("tensor_brief_mH", P)
 c_H = _bind("tensor_H", P, P)
+b_H = _bind_brief("tensor_brief_H", P)
 c_adjoint = _bind("tensor_adjoint", P, P)
-c_expand = _bind("tensor_expand", P, P, Q, B, P)
+b_adjoint = _bind_brief("tensor_brief_adjoint", P)
+c_expand = _bind("tensor_expand", P, P, P, P, P)
+b_expand = _bind_brief("tensor_brief_expand", P, P, P)
 c_expand_as = _bind("tensor_expand_as", P, P, P)
-c_broadcast_to = _bind("tensor_broadcast_to", P, P, Q, P)
+b_expand_as = _bind_brief("tensor_brief_expand_as", P, P)
+c_broadcast_to = _bind("tensor_broadcast_to", P, P, P, P)
+b_broadcast_to = _bind_brief("tensor_brief_broadcast_to", P, P, P)
 c_squeeze = _bind("tensor_squeeze", P, P)
-c_squeeze_dim = _bind("tensor_squeeze_dim", P, Q, P)
-c_squeeze_dims = _bind("tensor_squeeze_dims", P, P, Q, P)
+b_squeeze = _bind_brief("tensor_brief_squeeze", P)
+c_squeeze_dim = _bind("tensor_squeeze_dim", P, P, P)
+b_squeeze_dim = _bind_brief("tensor_brief_squeeze_dim", P, P)
+c_squeeze_dims = _bind("tensor_squeeze_dims", P, P, P, P)
+b_squeeze_dims = _bind_brief("tensor_brief_squeeze_dims", P, P, P)
 c_squeeze_ = _bind("tensor_squeeze_", P)
-c_squeeze_dim_ = _bind("tensor_squeeze_dim_", P, Q)
-c_squeeze_dims_ = _bind("tensor_squeeze_dims_", P, P, Q)
-c_unsqueeze = _bind("tensor_unsqueeze", P, Q, P)
-c_unsqueeze_ = _bind("tensor_unsqueeze_", P, Q)
-c_narrow = _bind("tensor_narrow", P, Q, Q, Q, P)
-c_narrow_tensor = _bind("tensor_narrow_tensor", P, Q, P, Q, P)
-c_select = _bind("tensor_select", P, Q, Q, P)
-c_slice = _bind("tensor_slice", P, Q, Q, Q, Q, P)
-c_as_strided = _bind("tensor_as_strided", P, P, Q, P, Q, Q, P)
-c_as_strided_ = _bind("tensor_as_strided_", P, P, Q, P, Q, Q)
-c_unfold = _bind("tensor_unfold", P, Q, Q, Q, P)
-c_diagonal = _bind("tensor_diagonal", P, Q, Q, Q, P)
+c_squeeze_dim_ = _bind("tensor_squeeze_dim_", P, P)
+c_squeeze_dims_ = _bind("tensor_squeeze_dims_", P, P, P)
+c_unsqueeze = _bind("tensor_unsqueeze", P, P, P)
+b_unsqueeze = _bind_brief("tensor_brief_unsqueeze", P, P)
+c_unsqueeze_ = _bind("tensor_unsqueeze_", P, P)
+c_narrow = _bind("tensor_narrow", P, P, P, P, P)
+b_narrow = _bind_brief("tensor_brief_narrow", P, P, P, P)
+c_narrow_tensor = _bind("tensor_narrow_tensor", P, P, P, P, P)
+b_narrow_tensor = _bind_brief("tensor_brief_narrow_tensor", P, P, P, P)
+c_select = _bind("tensor_select", P, P, P, P)
+b_select = _bind_brief("tensor_brief_select", P, P, P)
+c_slice = _bind("tensor_slice", P, P, P, P, P, P)
+b_slice = _bind_brief("tensor_brief_slice", P, P, P, P, P)
+c_as_strided = _bind("tensor_as_strided", P, P, P, P, P, P, P)
+b_as_strided = _bind_brief("tensor_brief_as_strided", P, P, P, P, P, P)
+c_as_strided_ = _bind("tensor_as_strided_", P, P, P, P, P, P)
+c_unfold = _bind("tensor_unfold", P, P, P, P, P)
+b_unfold = _bind_brief("tensor_brief_unfold", P, P, P, P)
+c_diagonal = _bind("tensor_diagonal", P, P, P, P, P)
+b_diagonal = _bind_brief("tensor_brief_diagonal", P, P, P, P)
 c_detach = _bind("tensor_detach", P, P)
-c_unbind = _bind("tensor_unbind", P, Q, P, P)
-c_split = _bind("tensor_split", P, Q, Q, P, P)
-c_split_sizes = _bind("tensor_split_sizes", P, P, Q, Q, P, P)
-c_split_with_sizes = _bind("tensor_split_with_sizes", P, P, Q, Q, P, P)
-c_chunk = _bind("tensor_chunk", P, Q, Q, P, P)
-c_tensor_split = _bind("tensor_tensor_split", P, Q, Q, P, P)
-c_tensor_split_indices = _bind("tensor_tensor_split_indices", P, P, Q, Q, P, P)
-c_tensor_split_tensor = _bind("tensor_tensor_split_tensor", P, P, Q, P, P)
-c_hsplit = _bind("tensor_hsplit", P, Q, P, P)
-c_hsplit_indices = _bind("tensor_hsplit_indices", P, P, Q, P, P)
-c_vsplit = _bind("tensor_vsplit", P, Q, P, P)
-c_vsplit_indices = _bind("tensor_vsplit_indices", P, P, Q, P, P)
-c_dsplit = _bind("tensor_dsplit", P, Q, P, P)
-c_dsplit_indices = _bind("tensor_dsplit_indices", P, P, Q, P, P)
+b_detach = _bind_brief("tensor_brief_detach", P)
+c_unbind = _bind("tensor_unbind", P, P, P, P)
+c_split = _bind("tensor_split", P, P, P, P, P)
+c_split_sizes = _bind("tensor_split_sizes", P, P, P, P, P, P)
+c_split_with_sizes = _bind("tensor_split_with_sizes", P, P, P, P, P, P)
+c_chunk = _bind("tensor_chunk", P, P, P, P, P)
+c_tensor_split = _bind("tensor_tensor_split", P, P, P, P, P)
+c_tensor_split_indices = _bind("tensor_tensor_split_indices", P, P, P, P, P, P)
+c_tensor_split_tensor = _bind("tensor_tensor_split_tensor", P, P, P, P, P)
+c_hsplit = _bind("tensor_hsplit", P, P, P, P)
+c_hsplit_indices = _bind("tensor_hsplit_indices", P, P, P, P, P)
+c_vsplit = _bind("tensor_vsplit", P, P, P, P)
+c_vsplit_indices = _bind("tensor_vsplit_indices", P, P, P, P, P)
+c_dsplit = _bind("tensor_dsplit", P, P, P, P)
+c_dsplit_indices = _bind("tensor_dsplit_indices", P, P, P, P, P)
 
 
 def add(input, other, *, alpha=_ONE, out=None):
@@ -988,6 +1412,20 @@ def add(input, other, *, alpha=_ONE, out=None):
     >>> torch.add(torch.tensor([1, 2]), 10)
     tensor([11, 12])
     """
+    if alpha is _ONE and out is None:
+        if input.__class__ is not _Tensor:
+            input = _operand(input, "add", "input")
+        if other.__class__ is not _Tensor:
+            other = _number(other, "add", "other")
+        if other.__class__ is _Scalar:
+            made = b_add_scalar(input._h, other)
+        else:
+            made = b_add(input._h, other._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _operand(input, "add", "input")
     if other.__class__ is not _Tensor:
@@ -1046,6 +1484,20 @@ def sub(input, other, *, alpha=_ONE, out=None):
     >>> torch.sub(torch.tensor([1, 2]), 10)
     tensor([-9, -8])
     """
+    if alpha is _ONE and out is None:
+        if input.__class__ is not _Tensor:
+            input = _operand(input, "sub", "input")
+        if other.__class__ is not _Tensor:
+            other = _number(other, "sub", "other")
+        if other.__class__ is _Scalar:
+            made = b_sub_scalar(input._h, other)
+        else:
+            made = b_sub(input._h, other._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _operand(input, "sub", "input")
     if other.__class__ is not _Tensor:
@@ -1099,6 +1551,20 @@ def sub_(input, other, *, alpha=_ONE):
 
 def subtract(input, other, *, alpha=_ONE, out=None):
     """Another name of `sub`."""
+    if alpha is _ONE and out is None:
+        if input.__class__ is not _Tensor:
+            input = _operand(input, "subtract", "input")
+        if other.__class__ is not _Tensor:
+            other = _number(other, "subtract", "other")
+        if other.__class__ is _Scalar:
+            made = b_subtract_scalar(input._h, other)
+        else:
+            made = b_subtract(input._h, other._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _operand(input, "subtract", "input")
     if other.__class__ is not _Tensor:
@@ -1151,6 +1617,20 @@ def rsub(input, other, *, alpha=_ONE):
     >>> torch.rsub(torch.tensor([1, 2]), 10)
     tensor([9, 8])
     """
+    if alpha is _ONE:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "rsub", "input")
+        if other.__class__ is not _Tensor:
+            other = _number(other, "rsub", "other")
+        if other.__class__ is _Scalar:
+            made = b_rsub_scalar(input._h, other)
+        else:
+            made = b_rsub(input._h, other._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "rsub", "input")
     if other.__class__ is not _Tensor:
@@ -1190,16 +1670,14 @@ def mul(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_mul_scalar(input._h, other, cell.address)
+        made = b_mul_scalar(input._h, other)
     else:
-        status = c_mul(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_mul(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -1238,16 +1716,14 @@ def multiply(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_multiply_scalar(input._h, other, cell.address)
+        made = b_multiply_scalar(input._h, other)
     else:
-        status = c_multiply(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_multiply(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -1276,6 +1752,20 @@ def div(input, other, *, rounding_mode=None, out=None):
     >>> torch.div(torch.tensor([7, -7]), 2, rounding_mode='floor')
     tensor([ 3, -4])
     """
+    if rounding_mode is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _operand(input, "div", "input")
+        if other.__class__ is not _Tensor:
+            other = _number(other, "div", "other")
+        if other.__class__ is _Scalar:
+            made = b_div_scalar(input._h, other)
+        else:
+            made = b_div(input._h, other._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _operand(input, "div", "input")
     if other.__class__ is not _Tensor:
@@ -1330,6 +1820,20 @@ def div_(input, other, *, rounding_mode=None):
 
 def divide(input, other, *, rounding_mode=None, out=None):
     """Another name of `div`."""
+    if rounding_mode is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _operand(input, "divide", "input")
+        if other.__class__ is not _Tensor:
+            other = _number(other, "divide", "other")
+        if other.__class__ is _Scalar:
+            made = b_divide_scalar(input._h, other)
+        else:
+            made = b_divide(input._h, other._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _operand(input, "divide", "input")
     if other.__class__ is not _Tensor:
@@ -1394,16 +1898,14 @@ def true_divide(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_true_divide_scalar(input._h, other, cell.address)
+        made = b_true_divide_scalar(input._h, other)
     else:
-        status = c_true_divide(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_true_divide(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -1447,16 +1949,14 @@ def floor_divide(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_floor_divide_scalar(input._h, other, cell.address)
+        made = b_floor_divide_scalar(input._h, other)
     else:
-        status = c_floor_divide(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_floor_divide(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -1500,16 +2000,14 @@ def remainder(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_remainder_scalar(input._h, other, cell.address)
+        made = b_remainder_scalar(input._h, other)
     else:
-        status = c_remainder(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_remainder(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -1553,16 +2051,14 @@ def fmod(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_fmod_scalar(input._h, other, cell.address)
+        made = b_fmod_scalar(input._h, other)
     else:
-        status = c_fmod(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_fmod(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -1609,16 +2105,14 @@ def pow(input, exponent, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if exponent.__class__ is _Scalar:
-        status = c_pow_scalar(input._h, exponent, cell.address)
+        made = b_pow_scalar(input._h, exponent)
     else:
-        status = c_pow(input._h, exponent._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_pow(input._h, exponent._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -1665,16 +2159,14 @@ def float_power(input, exponent, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if exponent.__class__ is _Scalar:
-        status = c_float_power_scalar(input._h, exponent, cell.address)
+        made = b_float_power_scalar(input._h, exponent)
     else:
-        status = c_float_power(input._h, exponent._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_float_power(input._h, exponent._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -1713,13 +2205,11 @@ def neg(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_neg(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_neg(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -1748,13 +2238,11 @@ def negative(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_negative(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_negative(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -1776,13 +2264,11 @@ def positive(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "positive", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_positive(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_positive(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -1801,13 +2287,11 @@ def square(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_square(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_square(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -1840,13 +2324,11 @@ def reciprocal(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_reciprocal(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_reciprocal(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -1881,13 +2363,11 @@ def abs(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_abs(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_abs(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -1918,13 +2398,11 @@ def absolute(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_absolute(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_absolute(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -1953,13 +2431,11 @@ def sign(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_sign(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_sign(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -1992,13 +2468,11 @@ def sgn(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_sgn(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_sgn(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2036,16 +2510,14 @@ def copysign(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_copysign_scalar(input._h, other, cell.address)
+        made = b_copysign_scalar(input._h, other)
     else:
-        status = c_copysign(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_copysign(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2074,6 +2546,19 @@ def addcmul(input, tensor1, tensor2, *, value=_ONE, out=None):
     >>> torch.addcmul(torch.tensor([1.]), torch.tensor([2.]), torch.tensor([3.]), value=10)
     tensor([61.])
     """
+    if value is _ONE and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "addcmul", "input")
+        if tensor1.__class__ is not _Tensor:
+            tensor1 = _tensor(tensor1, "addcmul", "tensor1")
+        if tensor2.__class__ is not _Tensor:
+            tensor2 = _tensor(tensor2, "addcmul", "tensor2")
+        made = b_addcmul(input._h, tensor1._h, tensor2._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addcmul", "input")
     if tensor1.__class__ is not _Tensor:
@@ -2125,6 +2610,19 @@ def addcdiv(input, tensor1, tensor2, *, value=_ONE, out=None):
     >>> torch.addcdiv(torch.tensor([1.]), torch.tensor([6.]), torch.tensor([3.]), value=10)
     tensor([21.])
     """
+    if value is _ONE and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "addcdiv", "input")
+        if tensor1.__class__ is not _Tensor:
+            tensor1 = _tensor(tensor1, "addcdiv", "tensor1")
+        if tensor2.__class__ is not _Tensor:
+            tensor2 = _tensor(tensor2, "addcdiv", "tensor2")
+        made = b_addcdiv(input._h, tensor1._h, tensor2._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addcdiv", "input")
     if tensor1.__class__ is not _Tensor:
@@ -2192,16 +2690,14 @@ def lerp(input, end, weight, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if weight.__class__ is _Scalar:
-        status = c_lerp_scalar(input._h, end._h, weight, cell.address)
+        made = b_lerp_scalar(input._h, end._h, weight)
     else:
-        status = c_lerp(input._h, end._h, weight._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_lerp(input._h, end._h, weight._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2246,16 +2742,14 @@ def eq(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_eq_scalar(input._h, other, cell.address)
+        made = b_eq_scalar(input._h, other)
     else:
-        status = c_eq(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_eq(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2298,16 +2792,14 @@ def ne(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_ne_scalar(input._h, other, cell.address)
+        made = b_ne_scalar(input._h, other)
     else:
-        status = c_ne(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_ne(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2346,16 +2838,14 @@ def not_equal(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_not_equal_scalar(input._h, other, cell.address)
+        made = b_not_equal_scalar(input._h, other)
     else:
-        status = c_not_equal(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_not_equal(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2394,16 +2884,14 @@ def lt(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_lt_scalar(input._h, other, cell.address)
+        made = b_lt_scalar(input._h, other)
     else:
-        status = c_lt(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_lt(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2442,16 +2930,14 @@ def less(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_less_scalar(input._h, other, cell.address)
+        made = b_less_scalar(input._h, other)
     else:
-        status = c_less(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_less(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2490,16 +2976,14 @@ def le(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_le_scalar(input._h, other, cell.address)
+        made = b_le_scalar(input._h, other)
     else:
-        status = c_le(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_le(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2538,16 +3022,14 @@ def less_equal(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_less_equal_scalar(input._h, other, cell.address)
+        made = b_less_equal_scalar(input._h, other)
     else:
-        status = c_less_equal(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_less_equal(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2586,16 +3068,14 @@ def gt(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_gt_scalar(input._h, other, cell.address)
+        made = b_gt_scalar(input._h, other)
     else:
-        status = c_gt(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_gt(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2634,16 +3114,14 @@ def greater(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_greater_scalar(input._h, other, cell.address)
+        made = b_greater_scalar(input._h, other)
     else:
-        status = c_greater(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_greater(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2682,16 +3160,14 @@ def ge(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_ge_scalar(input._h, other, cell.address)
+        made = b_ge_scalar(input._h, other)
     else:
-        status = c_ge(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_ge(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2730,16 +3206,14 @@ def greater_equal(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_greater_equal_scalar(input._h, other, cell.address)
+        made = b_greater_equal_scalar(input._h, other)
     else:
-        status = c_greater_equal(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_greater_equal(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2784,6 +3258,17 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     >>> torch.isclose(torch.tensor([1., 2.]), torch.tensor([1. + 1e-9, 3.]))
     tensor([ True, False])
     """
+    if rtol.__class__ is _Float and rtol == 1e-05 and atol.__class__ is _Float and atol == 1e-08 and equal_nan is False:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "isclose", "input")
+        if other.__class__ is not _Tensor:
+            other = _tensor(other, "isclose", "other")
+        made = b_isclose(input._h, other._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "isclose", "input")
     if other.__class__ is not _Tensor:
@@ -2837,13 +3322,11 @@ def isnan(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "isnan", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_isnan(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_isnan(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2855,13 +3338,11 @@ def isinf(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "isinf", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_isinf(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_isinf(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2873,13 +3354,11 @@ def isfinite(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "isfinite", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_isfinite(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_isfinite(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2891,13 +3370,11 @@ def isreal(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "isreal", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_isreal(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_isreal(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2916,13 +3393,11 @@ def isposinf(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_isposinf(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_isposinf(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2941,13 +3416,11 @@ def isneginf(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_isneginf(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_isneginf(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2966,13 +3439,11 @@ def signbit(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_signbit(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_signbit(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -2993,13 +3464,11 @@ def complex(real, imag, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_complex_parts(real._h, imag._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_complex_parts(real._h, imag._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -3020,13 +3489,11 @@ def polar(abs, angle, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_polar(abs._h, angle._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_polar(abs._h, angle._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -3038,13 +3505,11 @@ def real(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "real", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_real(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_real(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -3056,13 +3521,11 @@ def imag(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "imag", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_imag(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_imag(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -3074,13 +3537,11 @@ def view_as_real(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "view_as_real", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_view_as_real(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_view_as_real(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -3092,13 +3553,11 @@ def view_as_complex(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "view_as_complex", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_view_as_complex(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_view_as_complex(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -3110,13 +3569,11 @@ def conj(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "conj", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_conj(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_conj(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -3135,13 +3592,11 @@ def conj_physical(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_conj_physical(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_conj_physical(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -3163,13 +3618,11 @@ def resolve_conj(input):
     """Gives `input` itself: conjugates are always computed."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "resolve_conj", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_resolve_conj(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_resolve_conj(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -3177,13 +3630,11 @@ def resolve_neg(input):
     """Gives `input` itself: negatives are always computed."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "resolve_neg", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_resolve_neg(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_resolve_neg(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -3202,13 +3653,11 @@ def angle(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_angle(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_angle(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -3218,6 +3667,15 @@ def clone(input, *, memory_format=None):
     >>> torch.clone(torch.tensor([1, 2]))
     tensor([1, 2])
     """
+    if memory_format is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "clone", "input")
+        made = b_clone(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "clone", "input")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "clone", "memory_format")
@@ -3233,6 +3691,15 @@ def clone(input, *, memory_format=None):
 
 def contiguous(input, *, memory_format=_contiguous_format):
     """`input` itself where its elements already lie in `memory_format` order without gaps, and a copy in that order otherwise."""
+    if memory_format is _contiguous_format:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "contiguous", "input")
+        made = b_contiguous(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "contiguous", "input")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "contiguous", "memory_format")
@@ -3250,6 +3717,15 @@ def to(input, *, dtype=None, layout=None, device=None, non_blocking=False, copy=
     """Converts dtype, device or memory format. It is `input` itself when nothing changes and `copy` is false. Floats become integers by
     truncation; complex values lose their imaginary parts. The meta device has no data to copy from.
     """
+    if dtype is None and layout is None and device is None and non_blocking is False and copy is False and memory_format is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "to", "input")
+        made = b_to_options(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "to", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "to", "dtype")
@@ -3294,16 +3770,14 @@ def fill(input, value):
         input = _tensor(input, "fill", "input")
     if value.__class__ is not _Tensor:
         value = _number(value, "fill", "value")
-    cell = _take() if _cells else _Cell()
     if value.__class__ is _Scalar:
-        status = c_fill_scalar(input._h, value, cell.address)
+        made = b_fill_scalar(input._h, value)
     else:
-        status = c_fill(input._h, value._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_fill(input._h, value._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -3529,6 +4003,14 @@ def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memor
         size = (size, *more)
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None and out is None:
+        size, size_len = _ints(size, "zeros", "size")
+        made = b_zeros(size, size_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     size, size_len = _ints(size, "zeros", "size")
     dtype = -1 if dtype is None else _dtype_code(dtype, "zeros", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "zeros", "layout")
@@ -3560,6 +4042,14 @@ def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory
         size = (size, *more)
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None and out is None:
+        size, size_len = _ints(size, "ones", "size")
+        made = b_ones(size, size_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     size, size_len = _ints(size, "ones", "size")
     dtype = -1 if dtype is None else _dtype_code(dtype, "ones", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "ones", "layout")
@@ -3591,6 +4081,16 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pi
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None and out is None:
+        size, size_len = _ints(size, "full", "size")
+        if fill_value.__class__ is not _Scalar:
+            fill_value = _scalar(fill_value, "full", "fill_value")
+        made = b_full(size, size_len, fill_value)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     size, size_len = _ints(size, "full", "size")
     if fill_value.__class__ is not _Scalar:
         fill_value = _scalar(fill_value, "full", "fill_value")
@@ -3622,6 +4122,14 @@ def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None,
         size = (size, *more)
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None and memory_format is None and out is None:
+        size, size_len = _ints(size, "empty", "size")
+        made = b_empty(size, size_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     size, size_len = _ints(size, "empty", "size")
     dtype = -1 if dtype is None else _dtype_code(dtype, "empty", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "empty", "layout")
@@ -3652,6 +4160,15 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None:
+        size, size_len = _ints(size, "empty_strided", "size")
+        stride, stride_len = _ints(stride, "empty_strided", "stride")
+        made = b_empty_strided(size, size_len, stride, stride_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     size, size_len = _ints(size, "empty_strided", "size")
     stride, stride_len = _ints(stride, "empty_strided", "stride")
     dtype = -1 if dtype is None else _dtype_code(dtype, "empty_strided", "dtype")
@@ -3676,6 +4193,15 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None:
+        size, size_len = _ints(size, "empty_permuted", "size")
+        physical_layout, physical_layout_len = _ints(physical_layout, "empty_permuted", "physical_layout")
+        made = b_empty_permuted(size, size_len, physical_layout, physical_layout_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     size, size_len = _ints(size, "empty_permuted", "size")
     physical_layout, physical_layout_len = _ints(physical_layout, "empty_permuted", "physical_layout")
     dtype = -1 if dtype is None else _dtype_code(dtype, "empty_permuted", "dtype")
@@ -3699,6 +4225,15 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None:
+        if s.__class__ is not _Scalar:
+            s = _scalar(s, "scalar_tensor", "s")
+        made = b_scalar_tensor(s)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if s.__class__ is not _Scalar:
         s = _scalar(s, "scalar_tensor", "s")
     dtype = -1 if dtype is None else _dtype_code(dtype, "scalar_tensor", "dtype")
@@ -3718,6 +4253,17 @@ def _arange_start(start, end, *, dtype=None, layout=None, device=None, out=None,
     """Counts from `start` up to, not including, `end`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None and out is None:
+        if start.__class__ is not _Scalar:
+            start = _scalar(start, "arange", "start")
+        if end.__class__ is not _Scalar:
+            end = _scalar(end, "arange", "end")
+        made = b_arange_start(start, end)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if start.__class__ is not _Scalar:
         start = _scalar(start, "arange", "start")
     if end.__class__ is not _Scalar:
@@ -3751,6 +4297,17 @@ def _arange_start_step(start, end, step=_ONE, *, dtype=None, layout=None, device
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if step is _ONE and dtype is None and layout is None and device is None and out is None:
+        if start.__class__ is not _Scalar:
+            start = _scalar(start, "arange", "start")
+        if end.__class__ is not _Scalar:
+            end = _scalar(end, "arange", "end")
+        made = b_arange_start_step(start, end)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if start.__class__ is not _Scalar:
         start = _scalar(start, "arange", "start")
     if end.__class__ is not _Scalar:
@@ -3785,6 +4342,15 @@ def _arange_default(end, *, dtype=None, layout=None, device=None, out=None, pin_
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None and out is None:
+        if end.__class__ is not _Scalar:
+            end = _scalar(end, "arange", "end")
+        made = b_arange(end)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if end.__class__ is not _Scalar:
         end = _scalar(end, "arange", "end")
     dtype = -1 if dtype is None else _dtype_code(dtype, "arange", "dtype")
@@ -3844,6 +4410,17 @@ def range(start, end, step=_ONE, *, dtype=None, layout=None, device=None, out=No
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if step is _ONE and dtype is None and layout is None and device is None and out is None:
+        if start.__class__ is not _Scalar:
+            start = _scalar(start, "range", "start")
+        if end.__class__ is not _Scalar:
+            end = _scalar(end, "range", "end")
+        made = b_range(start, end)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if start.__class__ is not _Scalar:
         start = _scalar(start, "range", "start")
     if end.__class__ is not _Scalar:
@@ -3878,6 +4455,19 @@ def _linspace_default(start, end, steps, *, dtype=None, layout=None, device=None
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None and out is None:
+        if start.__class__ is not _Scalar:
+            start = _scalar(start, "linspace", "start")
+        if end.__class__ is not _Scalar:
+            end = _scalar(end, "linspace", "end")
+        if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
+            steps = _integer(steps, "linspace", "steps")
+        made = b_linspace(start, end, steps)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if start.__class__ is not _Scalar:
         start = _scalar(start, "linspace", "start")
     if end.__class__ is not _Scalar:
@@ -3910,6 +4500,19 @@ def _linspace_tensor_tensor(start, end, steps, *, dtype=None, layout=None, devic
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None and out is None:
+        if start.__class__ is not _Tensor:
+            start = _tensor(start, "linspace", "start")
+        if end.__class__ is not _Tensor:
+            end = _tensor(end, "linspace", "end")
+        if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
+            steps = _integer(steps, "linspace", "steps")
+        made = b_linspace_tensor_tensor(start._h, end._h, steps)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if start.__class__ is not _Tensor:
         start = _tensor(start, "linspace", "start")
     if end.__class__ is not _Tensor:
@@ -3942,6 +4545,19 @@ def _linspace_tensor_scalar(start, end, steps, *, dtype=None, layout=None, devic
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None and out is None:
+        if start.__class__ is not _Tensor:
+            start = _tensor(start, "linspace", "start")
+        if end.__class__ is not _Scalar:
+            end = _scalar(end, "linspace", "end")
+        if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
+            steps = _integer(steps, "linspace", "steps")
+        made = b_linspace_tensor_scalar(start._h, end, steps)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if start.__class__ is not _Tensor:
         start = _tensor(start, "linspace", "start")
     if end.__class__ is not _Scalar:
@@ -3974,6 +4590,19 @@ def _linspace_scalar_tensor(start, end, steps, *, dtype=None, layout=None, devic
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None and out is None:
+        if start.__class__ is not _Scalar:
+            start = _scalar(start, "linspace", "start")
+        if end.__class__ is not _Tensor:
+            end = _tensor(end, "linspace", "end")
+        if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
+            steps = _integer(steps, "linspace", "steps")
+        made = b_linspace_scalar_tensor(start, end._h, steps)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if start.__class__ is not _Scalar:
         start = _scalar(start, "linspace", "start")
     if end.__class__ is not _Tensor:
@@ -4049,6 +4678,19 @@ def _logspace_default(start, end, steps, base=10, *, dtype=None, layout=None, de
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if base.__class__ is _Float and base == 10 and dtype is None and layout is None and device is None and out is None:
+        if start.__class__ is not _Scalar:
+            start = _scalar(start, "logspace", "start")
+        if end.__class__ is not _Scalar:
+            end = _scalar(end, "logspace", "end")
+        if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
+            steps = _integer(steps, "logspace", "steps")
+        made = b_logspace(start, end, steps)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if start.__class__ is not _Scalar:
         start = _scalar(start, "logspace", "start")
     if end.__class__ is not _Scalar:
@@ -4083,6 +4725,19 @@ def _logspace_tensor_tensor(start, end, steps, base=10, *, dtype=None, layout=No
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if base.__class__ is _Float and base == 10 and dtype is None and layout is None and device is None and out is None:
+        if start.__class__ is not _Tensor:
+            start = _tensor(start, "logspace", "start")
+        if end.__class__ is not _Tensor:
+            end = _tensor(end, "logspace", "end")
+        if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
+            steps = _integer(steps, "logspace", "steps")
+        made = b_logspace_tensor_tensor(start._h, end._h, steps)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if start.__class__ is not _Tensor:
         start = _tensor(start, "logspace", "start")
     if end.__class__ is not _Tensor:
@@ -4117,6 +4772,19 @@ def _logspace_tensor_scalar(start, end, steps, base=10, *, dtype=None, layout=No
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if base.__class__ is _Float and base == 10 and dtype is None and layout is None and device is None and out is None:
+        if start.__class__ is not _Tensor:
+            start = _tensor(start, "logspace", "start")
+        if end.__class__ is not _Scalar:
+            end = _scalar(end, "logspace", "end")
+        if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
+            steps = _integer(steps, "logspace", "steps")
+        made = b_logspace_tensor_scalar(start._h, end, steps)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if start.__class__ is not _Tensor:
         start = _tensor(start, "logspace", "start")
     if end.__class__ is not _Scalar:
@@ -4151,6 +4819,19 @@ def _logspace_scalar_tensor(start, end, steps, base=10, *, dtype=None, layout=No
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if base.__class__ is _Float and base == 10 and dtype is None and layout is None and device is None and out is None:
+        if start.__class__ is not _Scalar:
+            start = _scalar(start, "logspace", "start")
+        if end.__class__ is not _Tensor:
+            end = _tensor(end, "logspace", "end")
+        if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
+            steps = _integer(steps, "logspace", "steps")
+        made = b_logspace_scalar_tensor(start, end._h, steps)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if start.__class__ is not _Scalar:
         start = _scalar(start, "logspace", "start")
     if end.__class__ is not _Tensor:
@@ -4229,6 +4910,15 @@ def _eye_default(n, *, dtype=None, layout=None, device=None, out=None, pin_memor
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None and out is None:
+        if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
+            n = _integer(n, "eye", "n")
+        made = b_eye(n)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "eye", "n")
     dtype = -1 if dtype is None else _dtype_code(dtype, "eye", "dtype")
@@ -4255,6 +4945,17 @@ def _eye_m(n, m, *, dtype=None, layout=None, device=None, out=None, pin_memory=F
     """Makes an n x m matrix with ones on the diagonal and zeros elsewhere. `dtype` is the default dtype unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None and out is None:
+        if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
+            n = _integer(n, "eye", "n")
+        if m.__class__ is not _Int or not _LOW <= m <= _HIGH:
+            m = _integer(m, "eye", "m")
+        made = b_eye_m(n, m)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "eye", "n")
     if m.__class__ is not _Int or not _LOW <= m <= _HIGH:
@@ -4313,6 +5014,17 @@ def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if offset.__class__ is _Int and offset == 0 and dtype is None and layout is None and device is None:
+        if row.__class__ is not _Int or not _LOW <= row <= _HIGH:
+            row = _integer(row, "tril_indices", "row")
+        if col.__class__ is not _Int or not _LOW <= col <= _HIGH:
+            col = _integer(col, "tril_indices", "col")
+        made = b_tril_indices(row, col)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if row.__class__ is not _Int or not _LOW <= row <= _HIGH:
         row = _integer(row, "tril_indices", "row")
     if col.__class__ is not _Int or not _LOW <= col <= _HIGH:
@@ -4341,6 +5053,17 @@ def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if offset.__class__ is _Int and offset == 0 and dtype is None and layout is None and device is None:
+        if row.__class__ is not _Int or not _LOW <= row <= _HIGH:
+            row = _integer(row, "triu_indices", "row")
+        if col.__class__ is not _Int or not _LOW <= col <= _HIGH:
+            col = _integer(col, "triu_indices", "col")
+        made = b_triu_indices(row, col)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if row.__class__ is not _Int or not _LOW <= row <= _HIGH:
         row = _integer(row, "triu_indices", "row")
     if col.__class__ is not _Int or not _LOW <= col <= _HIGH:
@@ -4364,6 +5087,15 @@ def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
     """Makes a tensor of arbitrary values with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None and memory_format is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "empty_like", "input")
+        made = b_empty_like(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "empty_like", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "empty_like", "dtype")
@@ -4384,6 +5116,15 @@ def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
     """Makes a tensor of zeros with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None and memory_format is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "zeros_like", "input")
+        made = b_zeros_like(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "zeros_like", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "zeros_like", "dtype")
@@ -4404,6 +5145,15 @@ def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None
     """Makes a tensor of ones with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None and memory_format is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "ones_like", "input")
+        made = b_ones_like(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "ones_like", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "ones_like", "dtype")
@@ -4424,6 +5174,17 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory
     """Makes a tensor of `fill_value` with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None and memory_format is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "full_like", "input")
+        if fill_value.__class__ is not _Scalar:
+            fill_value = _scalar(fill_value, "full_like", "fill_value")
+        made = b_full_like(input._h, fill_value)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "full_like", "input")
     if fill_value.__class__ is not _Scalar:
@@ -4448,6 +5209,16 @@ def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memo
         size = (size, *more)
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "new_empty", "input")
+        size, size_len = _ints(size, "new_empty", "size")
+        made = b_new_empty(input._h, size, size_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "new_empty", "input")
     size, size_len = _ints(size, "new_empty", "size")
@@ -4468,6 +5239,17 @@ def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=No
     """Makes a tensor of arbitrary values and the given strides of shape `size`; dtype and device are those of `input` unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "new_empty_strided", "input")
+        size, size_len = _ints(size, "new_empty_strided", "size")
+        stride, stride_len = _ints(stride, "new_empty_strided", "stride")
+        made = b_new_empty_strided(input._h, size, size_len, stride, stride_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "new_empty_strided", "input")
     size, size_len = _ints(size, "new_empty_strided", "size")
@@ -4489,6 +5271,18 @@ def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, p
     """Makes a tensor of `fill_value` of shape `size`; dtype and device are those of `input` unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "new_full", "input")
+        size, size_len = _ints(size, "new_full", "size")
+        if fill_value.__class__ is not _Scalar:
+            fill_value = _scalar(fill_value, "new_full", "fill_value")
+        made = b_new_full(input._h, size, size_len, fill_value)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "new_full", "input")
     size, size_len = _ints(size, "new_full", "size")
@@ -4513,6 +5307,16 @@ def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memo
         size = (size, *more)
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "new_zeros", "input")
+        size, size_len = _ints(size, "new_zeros", "size")
+        made = b_new_zeros(input._h, size, size_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "new_zeros", "input")
     size, size_len = _ints(size, "new_zeros", "size")
@@ -4535,6 +5339,16 @@ def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memor
         size = (size, *more)
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if dtype is None and layout is None and device is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "new_ones", "input")
+        size, size_len = _ints(size, "new_ones", "size")
+        made = b_new_ones(input._h, size, size_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "new_ones", "input")
     size, size_len = _ints(size, "new_ones", "size")
@@ -4572,6 +5386,15 @@ def save(path, structure, tensors, *, compact=False):
 
 def save_bytes(structure, tensors, *, compact=False):
     """The bytes of the file that save writes, as a uint8 tensor of one dimension."""
+    if compact is False:
+        structure = _text(structure, "save_bytes", "structure")
+        tensors_list, tensors_len = _tensors(tensors, "save_bytes", "tensors")
+        made = b_save_bytes(structure, tensors_list, tensors_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     structure = _text(structure, "save_bytes", "structure")
     tensors_list, tensors_len = _tensors(tensors, "save_bytes", "tensors")
     if compact.__class__ is not _Bool:
@@ -4686,6 +5509,15 @@ def safetensors_save_file(path, names, tensors, *, metadata=None):
 
 def safetensors_save(names, tensors, *, metadata=None):
     """The bytes of the file that safetensors_save_file writes, as a uint8 tensor of one dimension."""
+    if metadata is None:
+        names, names_len = _texts(names, "safetensors_save", "names")
+        tensors_list, tensors_len = _tensors(tensors, "safetensors_save", "tensors")
+        made = b_safetensors_save(names, names_len, tensors_list, tensors_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     names, names_len = _texts(names, "safetensors_save", "names")
     tensors_list, tensors_len = _tensors(tensors, "safetensors_save", "tensors")
     metadata = None if metadata is None else _text(metadata, "safetensors_save", "metadata")
@@ -4793,13 +5625,11 @@ def npy_save_bytes(input):
     """The bytes of the file that npy_save writes, as a uint8 tensor of one dimension."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "npy_save_bytes", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_npy_save_bytes(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_npy_save_bytes(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -4807,6 +5637,14 @@ def npy_load(path, *, mmap=False):
     """Loads the tensor of a .npy file. Arrays in Fortran order keep their strides; big-endian ones are turned. Arrays of Python
     objects are refused. With `mmap` bytes are read when they are used, and writes stay in this process.
     """
+    if mmap is False:
+        path = _text(path, "npy_load", "path")
+        made = b_npy_load(path)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     path = _text(path, "npy_load", "path")
     if mmap.__class__ is not _Bool:
         mmap = _flag(mmap, "npy_load", "mmap")
@@ -4824,13 +5662,11 @@ def npy_load_bytes(data):
     """Loads from the bytes of a .npy file, a contiguous uint8 tensor."""
     if data.__class__ is not _Tensor:
         data = _tensor(data, "npy_load_bytes", "data")
-    cell = _take() if _cells else _Cell()
-    status = c_npy_load_bytes(data._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_npy_load_bytes(data._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -4848,13 +5684,11 @@ def npz_save_bytes(names, tensors):
     """The bytes of the file that npz_save writes, as a uint8 tensor of one dimension."""
     names, names_len = _texts(names, "npz_save_bytes", "names")
     tensors_list, tensors_len = _tensors(tensors, "npz_save_bytes", "tensors")
-    cell = _take() if _cells else _Cell()
-    status = c_npz_save_bytes(names, names_len, tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_npz_save_bytes(names, names_len, tensors_list, tensors_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -4916,13 +5750,11 @@ def sqrt(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_sqrt(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_sqrt(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -4955,13 +5787,11 @@ def rsqrt(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_rsqrt(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_rsqrt(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -4994,13 +5824,11 @@ def exp(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_exp(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_exp(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5033,13 +5861,11 @@ def exp2(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_exp2(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_exp2(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5072,13 +5898,11 @@ def expm1(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_expm1(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_expm1(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5111,13 +5935,11 @@ def log(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_log(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_log(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5150,13 +5972,11 @@ def log2(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_log2(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_log2(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5189,13 +6009,11 @@ def log10(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_log10(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_log10(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5228,13 +6046,11 @@ def log1p(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_log1p(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_log1p(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5267,13 +6083,11 @@ def sin(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_sin(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_sin(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5306,13 +6120,11 @@ def cos(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_cos(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_cos(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5345,13 +6157,11 @@ def tan(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_tan(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_tan(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5384,13 +6194,11 @@ def asin(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_asin(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_asin(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5419,13 +6227,11 @@ def arcsin(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_arcsin(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_arcsin(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5454,13 +6260,11 @@ def acos(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_acos(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_acos(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5489,13 +6293,11 @@ def arccos(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_arccos(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_arccos(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5524,13 +6326,11 @@ def atan(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_atan(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_atan(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5559,13 +6359,11 @@ def arctan(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_arctan(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_arctan(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5594,13 +6392,11 @@ def sinh(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_sinh(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_sinh(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5633,13 +6429,11 @@ def cosh(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_cosh(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_cosh(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5672,13 +6466,11 @@ def tanh(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_tanh(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_tanh(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5711,13 +6503,11 @@ def asinh(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_asinh(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_asinh(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5746,13 +6536,11 @@ def arcsinh(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_arcsinh(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_arcsinh(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5781,13 +6569,11 @@ def acosh(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_acosh(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_acosh(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5816,13 +6602,11 @@ def arccosh(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_arccosh(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_arccosh(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5851,13 +6635,11 @@ def atanh(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_atanh(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_atanh(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5886,13 +6668,11 @@ def arctanh(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_arctanh(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_arctanh(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5921,13 +6701,11 @@ def sigmoid(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_sigmoid(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_sigmoid(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -5962,13 +6740,11 @@ def atan2(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_atan2(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_atan2(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -6001,13 +6777,11 @@ def arctan2(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_arctan2(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_arctan2(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -6040,13 +6814,11 @@ def hypot(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_hypot(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_hypot(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -6074,13 +6846,11 @@ def index_get(input, index):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_get", "input")
     index, index_len, kept = _index(index)
-    cell = _take() if _cells else _Cell()
-    status = c_index_get(input._h, index, index_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_index_get(input._h, index, index_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -6118,6 +6888,18 @@ def index_put(input, indices, values, accumulate=False):
     >>> torch.zeros(3).index_put_((torch.tensor([0, 0]),), torch.tensor([1., 2.]), accumulate=True)
     tensor([3., 0., 0.])
     """
+    if accumulate is False:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "index_put", "input")
+        indices_list, indices_len = _optional_tensors(indices, "index_put", "indices")
+        if values.__class__ is not _Tensor:
+            values = _tensor(values, "index_put", "values")
+        made = b_index_put(input._h, indices_list, indices_len, values._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_put", "input")
     indices_list, indices_len = _optional_tensors(indices, "index_put", "indices")
@@ -6173,13 +6955,11 @@ def index_select(input, dim, index, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_index_select(input._h, dim, index._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_index_select(input._h, dim, index._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -6200,13 +6980,11 @@ def masked_select(input, mask, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_masked_select(input._h, mask._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_masked_select(input._h, mask._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -6218,16 +6996,14 @@ def masked_fill(input, mask, value):
         mask = _tensor(mask, "masked_fill", "mask")
     if value.__class__ is not _Tensor:
         value = _number(value, "masked_fill", "value")
-    cell = _take() if _cells else _Cell()
     if value.__class__ is _Scalar:
-        status = c_masked_fill_scalar(input._h, mask._h, value, cell.address)
+        made = b_masked_fill_scalar(input._h, mask._h, value)
     else:
-        status = c_masked_fill(input._h, mask._h, value._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_masked_fill(input._h, mask._h, value._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -6256,13 +7032,11 @@ def masked_scatter(input, mask, source):
         mask = _tensor(mask, "masked_scatter", "mask")
     if source.__class__ is not _Tensor:
         source = _tensor(source, "masked_scatter", "source")
-    cell = _take() if _cells else _Cell()
-    status = c_masked_scatter(input._h, mask._h, source._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_masked_scatter(input._h, mask._h, source._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -6288,6 +7062,19 @@ def gather(input, dim, index, *, sparse_grad=False, out=None):
     tensor([[1, 1],
             [4, 3]])
     """
+    if sparse_grad is False and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "gather", "input")
+        if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
+            dim = _integer(dim, "gather", "dim")
+        if index.__class__ is not _Tensor:
+            index = _tensor(index, "gather", "index")
+        made = b_gather(input._h, dim, index._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "gather", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -6330,13 +7117,11 @@ def take(input, index, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_take(input._h, index._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_take(input._h, index._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -6344,6 +7129,17 @@ def take_along_dim(input, indices, dim=None, *, out=None, axis=_absent):
     """`gather` with broadcasting; without `dim` from the flattened tensor."""
     if axis is not _absent:
         dim = axis
+    if dim is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "take_along_dim", "input")
+        if indices.__class__ is not _Tensor:
+            indices = _tensor(indices, "take_along_dim", "indices")
+        made = b_take_along_dim(input._h, indices._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "take_along_dim", "input")
     if indices.__class__ is not _Tensor:
@@ -6383,13 +7179,11 @@ def nonzero(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_nonzero(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_nonzero(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -6412,18 +7206,29 @@ def argwhere(input):
     """`nonzero` under NumPy's name."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argwhere", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_argwhere(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_argwhere(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
 def put(input, index, source, accumulate=False):
     """Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds."""
+    if accumulate is False:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "put", "input")
+        if index.__class__ is not _Tensor:
+            index = _tensor(index, "put", "index")
+        if source.__class__ is not _Tensor:
+            source = _tensor(source, "put", "source")
+        made = b_put(input._h, index._h, source._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "put", "input")
     if index.__class__ is not _Tensor:
@@ -6480,13 +7285,11 @@ def _scatter_src(input, dim, index, src, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_scatter_src(input._h, dim, index._h, src._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_scatter_src(input._h, dim, index._h, src._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -6507,13 +7310,11 @@ def _scatter_value(input, dim, index, value, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_scatter_value(input._h, dim, index._h, value, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_scatter_value(input._h, dim, index._h, value)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -6535,13 +7336,11 @@ def _scatter_src_reduce(input, dim, index, src, *, reduce, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_scatter_src_reduce(input._h, dim, index._h, src._h, reduce, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_scatter_src_reduce(input._h, dim, index._h, src._h, reduce)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -6563,13 +7362,11 @@ def _scatter_value_reduce(input, dim, index, value, *, reduce, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_scatter_value_reduce(input._h, dim, index._h, value, reduce, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_scatter_value_reduce(input._h, dim, index._h, value, reduce)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -6735,13 +7532,11 @@ def scatter_add(input, dim, index, src, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_scatter_add(input._h, dim, index._h, src._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_scatter_add(input._h, dim, index._h, src._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -6765,6 +7560,22 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
     """Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
     that were there do not count. Means of integers round down.
     """
+    if include_self is True and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "scatter_reduce", "input")
+        if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
+            dim = _integer(dim, "scatter_reduce", "dim")
+        if index.__class__ is not _Tensor:
+            index = _tensor(index, "scatter_reduce", "index")
+        if src.__class__ is not _Tensor:
+            src = _tensor(src, "scatter_reduce", "src")
+        reduce = _text(reduce, "scatter_reduce", "reduce")
+        made = b_scatter_reduce(input._h, dim, index._h, src._h, reduce)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_reduce", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -6820,6 +7631,21 @@ def index_add(input, dim, index, source, *, alpha=_ONE, out=None):
     >>> torch.zeros(3).index_add(0, torch.tensor([0, 0]), torch.ones(2))
     tensor([2., 0., 0.])
     """
+    if alpha is _ONE and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "index_add", "input")
+        if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
+            dim = _integer(dim, "index_add", "dim")
+        if index.__class__ is not _Tensor:
+            index = _tensor(index, "index_add", "index")
+        if source.__class__ is not _Tensor:
+            source = _tensor(source, "index_add", "source")
+        made = b_index_add(input._h, dim, index._h, source._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_add", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -6886,13 +7712,11 @@ def index_copy(input, dim, index, source, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_index_copy(input._h, dim, index._h, source._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_index_copy(input._h, dim, index._h, source._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -6922,16 +7746,14 @@ def index_fill(input, dim, index, value):
         index = _tensor(index, "index_fill", "index")
     if value.__class__ is not _Tensor:
         value = _number(value, "index_fill", "value")
-    cell = _take() if _cells else _Cell()
     if value.__class__ is _Scalar:
-        status = c_index_fill_scalar(input._h, dim, index._h, value, cell.address)
+        made = b_index_fill_scalar(input._h, dim, index._h, value)
     else:
-        status = c_index_fill(input._h, dim, index._h, value._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_index_fill(input._h, dim, index._h, value._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -6956,6 +7778,22 @@ def index_fill_(input, dim, index, value):
 
 def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
     """Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'."""
+    if include_self is True and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "index_reduce", "input")
+        if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
+            dim = _integer(dim, "index_reduce", "dim")
+        if index.__class__ is not _Tensor:
+            index = _tensor(index, "index_reduce", "index")
+        if source.__class__ is not _Tensor:
+            source = _tensor(source, "index_reduce", "source")
+        reduce = _text(reduce, "index_reduce", "reduce")
+        made = b_index_reduce(input._h, dim, index._h, source._h, reduce)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_reduce", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -7040,16 +7878,14 @@ def _where_default(condition, input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_where_scalar(condition._h, input._h, other, cell.address)
+        made = b_where_scalar(condition._h, input._h, other)
     else:
-        status = c_where(condition._h, input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_where(condition._h, input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -7082,6 +7918,14 @@ def cat(tensors, dim=0, *, out=None, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
+    if dim.__class__ is _Int and dim == 0 and out is None:
+        tensors_list, tensors_len = _tensors(tensors, "cat", "tensors")
+        made = b_cat(tensors_list, tensors_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     tensors_list, tensors_len = _tensors(tensors, "cat", "tensors")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cat", "dim")
@@ -7106,6 +7950,14 @@ def concat(tensors, dim=0, *, out=None, axis=_absent):
     """`cat` under another name."""
     if axis is not _absent:
         dim = axis
+    if dim.__class__ is _Int and dim == 0 and out is None:
+        tensors_list, tensors_len = _tensors(tensors, "concat", "tensors")
+        made = b_concat(tensors_list, tensors_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     tensors_list, tensors_len = _tensors(tensors, "concat", "tensors")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "concat", "dim")
@@ -7130,6 +7982,14 @@ def concatenate(tensors, dim=0, *, out=None, axis=_absent):
     """`cat` under another name."""
     if axis is not _absent:
         dim = axis
+    if dim.__class__ is _Int and dim == 0 and out is None:
+        tensors_list, tensors_len = _tensors(tensors, "concatenate", "tensors")
+        made = b_concatenate(tensors_list, tensors_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     tensors_list, tensors_len = _tensors(tensors, "concatenate", "tensors")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "concatenate", "dim")
@@ -7159,6 +8019,14 @@ def stack(tensors, dim=0, *, out=None, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
+    if dim.__class__ is _Int and dim == 0 and out is None:
+        tensors_list, tensors_len = _tensors(tensors, "stack", "tensors")
+        made = b_stack(tensors_list, tensors_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     tensors_list, tensors_len = _tensors(tensors, "stack", "tensors")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "stack", "dim")
@@ -7189,13 +8057,11 @@ def hstack(tensors, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_hstack(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_hstack(tensors_list, tensors_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -7209,13 +8075,11 @@ def vstack(tensors, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_vstack(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_vstack(tensors_list, tensors_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -7229,13 +8093,11 @@ def row_stack(tensors, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_row_stack(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_row_stack(tensors_list, tensors_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -7249,13 +8111,11 @@ def dstack(tensors, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_dstack(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_dstack(tensors_list, tensors_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -7269,13 +8129,11 @@ def column_stack(tensors, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_column_stack(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_column_stack(tensors_list, tensors_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -7283,13 +8141,11 @@ def _atleast_1d_default(input):
     """A view of at least 1 dimension."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "atleast_1d", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_atleast_1d(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_atleast_1d(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -7334,13 +8190,11 @@ def _atleast_2d_default(input):
     """A view of at least 2 dimensions."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "atleast_2d", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_atleast_2d(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_atleast_2d(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -7385,13 +8239,11 @@ def _atleast_3d_default(input):
     """A view of at least 3 dimensions."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "atleast_3d", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_atleast_3d(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_atleast_3d(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -7479,13 +8331,11 @@ def cartesian_prod(*tensors):
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
     tensors_list, tensors_len = _tensors(tensors, "cartesian_prod", "tensors")
-    cell = _take() if _cells else _Cell()
-    status = c_cartesian_prod(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_cartesian_prod(tensors_list, tensors_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -7497,6 +8347,15 @@ def combinations(input, r=2, with_replacement=False):
             [1, 3],
             [2, 3]])
     """
+    if r.__class__ is _Int and r == 2 and with_replacement is False:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "combinations", "input")
+        made = b_combinations(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "combinations", "input")
     if r.__class__ is not _Int or not _LOW <= r <= _HIGH:
@@ -7518,13 +8377,11 @@ def block_diag(*tensors):
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
     tensors_list, tensors_len = _tensors(tensors, "block_diag", "tensors")
-    cell = _take() if _cells else _Cell()
-    status = c_block_diag(tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_block_diag(tensors_list, tensors_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -7540,13 +8397,11 @@ def repeat(input, repeats, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "repeat", "input")
     repeats, repeats_len = _ints(repeats, "repeat", "repeats")
-    cell = _take() if _cells else _Cell()
-    status = c_repeat(input._h, repeats, repeats_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_repeat(input._h, repeats, repeats_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -7557,13 +8412,11 @@ def tile(input, dims, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "tile", "input")
     dims, dims_len = _ints(dims, "tile", "dims")
-    cell = _take() if _cells else _Cell()
-    status = c_tile(input._h, dims, dims_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_tile(input._h, dims, dims_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -7575,6 +8428,17 @@ def _repeat_interleave_int(input, repeats, dim=None, *, output_size=None, axis=_
     """
     if axis is not _absent:
         dim = axis
+    if dim is None and output_size is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "repeat_interleave", "input")
+        if repeats.__class__ is not _Int or not _LOW <= repeats <= _HIGH:
+            repeats = _integer(repeats, "repeat_interleave", "repeats")
+        made = b_repeat_interleave_int(input._h, repeats)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "repeat_interleave", "input")
     if repeats.__class__ is not _Int or not _LOW <= repeats <= _HIGH:
@@ -7597,6 +8461,17 @@ def _repeat_interleave_tensor(input, repeats, dim=None, *, output_size=None, axi
     """Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says."""
     if axis is not _absent:
         dim = axis
+    if dim is None and output_size is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "repeat_interleave", "input")
+        if repeats.__class__ is not _Tensor:
+            repeats = _tensor(repeats, "repeat_interleave", "repeats")
+        made = b_repeat_interleave_tensor(input._h, repeats._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "repeat_interleave", "input")
     if repeats.__class__ is not _Tensor:
@@ -7617,6 +8492,15 @@ def _repeat_interleave_tensor(input, repeats, dim=None, *, output_size=None, axi
 
 def _repeat_interleave_default(repeats, *, output_size=None):
     """Lists every position of the int32 or int64 vector `repeats` as often as its value says."""
+    if output_size is None:
+        if repeats.__class__ is not _Tensor:
+            repeats = _tensor(repeats, "repeat_interleave", "repeats")
+        made = b_repeat_interleave(repeats._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if repeats.__class__ is not _Tensor:
         repeats = _tensor(repeats, "repeat_interleave", "repeats")
     if output_size.__class__ is not _Int or not _LOW <= output_size <= _HIGH:
@@ -7695,13 +8579,11 @@ def flip(input, dims, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "flip", "input")
     dims, dims_len = _ints(dims, "flip", "dims")
-    cell = _take() if _cells else _Cell()
-    status = c_flip(input._h, dims, dims_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_flip(input._h, dims, dims_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -7709,13 +8591,11 @@ def fliplr(input):
     """Reverses the order of columns, dimension 1."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "fliplr", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_fliplr(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_fliplr(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -7723,13 +8603,11 @@ def flipud(input):
     """Reverses the order of rows, dimension 0."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "flipud", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_flipud(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_flipud(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -7757,6 +8635,15 @@ def tril(input, diagonal=0, *, out=None):
     tensor([[1., 0.],
             [1., 1.]])
     """
+    if diagonal.__class__ is _Int and diagonal == 0 and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "tril", "input")
+        made = b_tril(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "tril", "input")
     if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
@@ -7802,6 +8689,15 @@ def triu(input, diagonal=0, *, out=None):
     tensor([[1., 1.],
             [0., 1.]])
     """
+    if diagonal.__class__ is _Int and diagonal == 0 and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "triu", "input")
+        made = b_triu(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "triu", "input")
     if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
@@ -7842,6 +8738,15 @@ def triu_(input, diagonal=0):
 
 def diag(input, diagonal=0, *, out=None):
     """A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix."""
+    if diagonal.__class__ is _Int and diagonal == 0 and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "diag", "input")
+        made = b_diag(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diag", "input")
     if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
@@ -7865,6 +8770,15 @@ def diag(input, diagonal=0, *, out=None):
 
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     """Spreads the last dimension over diagonal `offset` of two new dimensions of zeros."""
+    if offset.__class__ is _Int and offset == 0 and dim1.__class__ is _Int and dim1 == -2 and dim2.__class__ is _Int and dim2 == -1:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "diag_embed", "input")
+        made = b_diag_embed(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diag_embed", "input")
     if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
@@ -7885,6 +8799,15 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
 
 def diagflat(input, offset=0):
     """A matrix with the elements of `input` on its diagonal."""
+    if offset.__class__ is _Int and offset == 0:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "diagflat", "input")
+        made = b_diagflat(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diagflat", "input")
     if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
@@ -7901,6 +8824,17 @@ def diagflat(input, offset=0):
 
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     """A copy of `input` in which `src` replaces a diagonal."""
+    if offset.__class__ is _Int and offset == 0 and dim1.__class__ is _Int and dim1 == 0 and dim2.__class__ is _Int and dim2 == 1:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "diagonal_scatter", "input")
+        if src.__class__ is not _Tensor:
+            src = _tensor(src, "diagonal_scatter", "src")
+        made = b_diagonal_scatter(input._h, src._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diagonal_scatter", "input")
     if src.__class__ is not _Tensor:
@@ -7931,13 +8865,11 @@ def select_scatter(input, src, dim, index):
         dim = _integer(dim, "select_scatter", "dim")
     if index.__class__ is not _Int or not _LOW <= index <= _HIGH:
         index = _integer(index, "select_scatter", "index")
-    cell = _take() if _cells else _Cell()
-    status = c_select_scatter(input._h, src._h, dim, index, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_select_scatter(input._h, src._h, dim, index)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -7945,6 +8877,17 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, axis=_abse
     """A copy of `input` in which `src` replaces positions start:end:step of a dimension."""
     if axis is not _absent:
         dim = axis
+    if dim.__class__ is _Int and dim == 0 and start is None and end is None and step.__class__ is _Int and step == 1:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "slice_scatter", "input")
+        if src.__class__ is not _Tensor:
+            src = _tensor(src, "slice_scatter", "src")
+        made = b_slice_scatter(input._h, src._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "slice_scatter", "input")
     if src.__class__ is not _Tensor:
@@ -7969,6 +8912,19 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, axis=_abse
 
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
     """A copy of `input` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`."""
+    if storage_offset is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "as_strided_scatter", "input")
+        if src.__class__ is not _Tensor:
+            src = _tensor(src, "as_strided_scatter", "src")
+        size, size_len = _ints(size, "as_strided_scatter", "size")
+        stride, stride_len = _ints(stride, "as_strided_scatter", "stride")
+        made = b_as_strided_scatter(input._h, src._h, size, size_len, stride, stride_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "as_strided_scatter", "input")
     if src.__class__ is not _Tensor:
@@ -8010,13 +8966,11 @@ def sum_to_size(input, size, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sum_to_size", "input")
     size, size_len = _ints(size, "sum_to_size", "size")
-    cell = _take() if _cells else _Cell()
-    status = c_sum_to_size(input._h, size, size_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_sum_to_size(input._h, size, size_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8024,6 +8978,16 @@ def constant_pad_nd(input, pad, value=_ZERO):
     """Adds a border of one value. `pad` holds the widths before and after the last dimension, then the one before it, and so on; a negative width takes
     elements away.
     """
+    if value is _ZERO:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "constant_pad_nd", "input")
+        pad, pad_len = _ints(pad, "constant_pad_nd", "pad")
+        made = b_constant_pad_nd(input._h, pad, pad_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "constant_pad_nd", "input")
     pad, pad_len = _ints(pad, "constant_pad_nd", "pad")
@@ -8056,13 +9020,11 @@ def logical_and(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_logical_and(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_logical_and(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8099,13 +9061,11 @@ def logical_or(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_logical_or(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_logical_or(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8142,13 +9102,11 @@ def logical_xor(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_logical_xor(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_logical_xor(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8183,13 +9141,11 @@ def logical_not(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_logical_not(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_logical_not(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8227,16 +9183,14 @@ def bitwise_and(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_and_scalar(input._h, other, cell.address)
+        made = b_bitwise_and_scalar(input._h, other)
     else:
-        status = c_bitwise_and(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_bitwise_and(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8279,16 +9233,14 @@ def bitwise_or(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_or_scalar(input._h, other, cell.address)
+        made = b_bitwise_or_scalar(input._h, other)
     else:
-        status = c_bitwise_or(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_bitwise_or(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8331,16 +9283,14 @@ def bitwise_xor(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_xor_scalar(input._h, other, cell.address)
+        made = b_bitwise_xor_scalar(input._h, other)
     else:
-        status = c_bitwise_xor(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_bitwise_xor(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8378,13 +9328,11 @@ def bitwise_not(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_bitwise_not(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_bitwise_not(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8422,16 +9370,14 @@ def bitwise_left_shift(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_left_shift_scalar(input._h, other, cell.address)
+        made = b_bitwise_left_shift_scalar(input._h, other)
     else:
-        status = c_bitwise_left_shift(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_bitwise_left_shift(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8474,16 +9420,14 @@ def bitwise_right_shift(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_right_shift_scalar(input._h, other, cell.address)
+        made = b_bitwise_right_shift_scalar(input._h, other)
     else:
-        status = c_bitwise_right_shift(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_bitwise_right_shift(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8525,13 +9469,11 @@ def matmul(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_matmul(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_matmul(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8552,13 +9494,11 @@ def mm(input, mat2, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_mm(input._h, mat2._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_mm(input._h, mat2._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8579,13 +9519,11 @@ def bmm(input, mat2, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_bmm(input._h, mat2._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_bmm(input._h, mat2._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8606,13 +9544,11 @@ def mv(input, vec, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_mv(input._h, vec._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_mv(input._h, vec._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8633,13 +9569,11 @@ def dot(input, tensor, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_dot(input._h, tensor._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_dot(input._h, tensor._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8660,13 +9594,11 @@ def vdot(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_vdot(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_vdot(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8687,13 +9619,11 @@ def inner(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_inner(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_inner(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8715,13 +9645,11 @@ def outer(input, vec2, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_outer(input._h, vec2._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_outer(input._h, vec2._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8743,13 +9671,11 @@ def ger(input, vec2, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_ger(input._h, vec2._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_ger(input._h, vec2._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -8757,6 +9683,19 @@ def addmm(input, mat1, mat2, *, beta=_ONE, alpha=_ONE, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
     """
+    if beta is _ONE and alpha is _ONE and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "addmm", "input")
+        if mat1.__class__ is not _Tensor:
+            mat1 = _tensor(mat1, "addmm", "mat1")
+        if mat2.__class__ is not _Tensor:
+            mat2 = _tensor(mat2, "addmm", "mat2")
+        made = b_addmm(input._h, mat1._h, mat2._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addmm", "input")
     if mat1.__class__ is not _Tensor:
@@ -8808,6 +9747,19 @@ def baddbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
     """
+    if beta is _ONE and alpha is _ONE and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "baddbmm", "input")
+        if batch1.__class__ is not _Tensor:
+            batch1 = _tensor(batch1, "baddbmm", "batch1")
+        if batch2.__class__ is not _Tensor:
+            batch2 = _tensor(batch2, "baddbmm", "batch2")
+        made = b_baddbmm(input._h, batch1._h, batch2._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "baddbmm", "input")
     if batch1.__class__ is not _Tensor:
@@ -8859,6 +9811,19 @@ def addbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
     """
+    if beta is _ONE and alpha is _ONE and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "addbmm", "input")
+        if batch1.__class__ is not _Tensor:
+            batch1 = _tensor(batch1, "addbmm", "batch1")
+        if batch2.__class__ is not _Tensor:
+            batch2 = _tensor(batch2, "addbmm", "batch2")
+        made = b_addbmm(input._h, batch1._h, batch2._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addbmm", "input")
     if batch1.__class__ is not _Tensor:
@@ -8910,6 +9875,19 @@ def addmv(input, mat, vec, *, beta=_ONE, alpha=_ONE, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
     """
+    if beta is _ONE and alpha is _ONE and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "addmv", "input")
+        if mat.__class__ is not _Tensor:
+            mat = _tensor(mat, "addmv", "mat")
+        if vec.__class__ is not _Tensor:
+            vec = _tensor(vec, "addmv", "vec")
+        made = b_addmv(input._h, mat._h, vec._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addmv", "input")
     if mat.__class__ is not _Tensor:
@@ -8961,6 +9939,19 @@ def addr(input, vec1, vec2, *, beta=_ONE, alpha=_ONE, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
     """
+    if beta is _ONE and alpha is _ONE and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "addr", "input")
+        if vec1.__class__ is not _Tensor:
+            vec1 = _tensor(vec1, "addr", "vec1")
+        if vec2.__class__ is not _Tensor:
+            vec2 = _tensor(vec2, "addr", "vec2")
+        made = b_addr(input._h, vec1._h, vec2._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addr", "input")
     if vec1.__class__ is not _Tensor:
@@ -9020,13 +10011,11 @@ def einsum(equation, *tensors):
         tensors = tensors[0]
     equation = _text(equation, "einsum", "equation")
     tensors_list, tensors_len = _tensors(tensors, "einsum", "tensors")
-    cell = _take() if _cells else _Cell()
-    status = c_einsum(equation, tensors_list, tensors_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_einsum(equation, tensors_list, tensors_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -9036,6 +10025,17 @@ def _tensordot_default(input, other, dims=2, *, out=None):
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), 1).shape
     torch.Size([2, 4])
     """
+    if dims.__class__ is _Int and dims == 2 and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "tensordot", "input")
+        if other.__class__ is not _Tensor:
+            other = _tensor(other, "tensordot", "other")
+        made = b_tensordot(input._h, other._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "tensordot", "input")
     if other.__class__ is not _Tensor:
@@ -9074,13 +10074,11 @@ def _tensordot_dims(input, other, dims_self, dims_other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_tensordot_dims(input._h, other._h, dims_self, dims_self_len, dims_other, dims_other_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_tensordot_dims(input._h, other._h, dims_self, dims_self_len, dims_other, dims_other_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -9137,13 +10135,11 @@ def scalar_operand(value):
     """Makes a zero-dim tensor that counts as the plain number `value` in dtype promotion, for operands that are numbers."""
     if value.__class__ is not _Scalar:
         value = _scalar(value, "scalar_operand", "value")
-    cell = _take() if _cells else _Cell()
-    status = c_scalar_operand(value, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_scalar_operand(value)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -9288,6 +10284,14 @@ def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=
         size = (size, *more)
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if generator is None and dtype is None and layout is None and device is None and out is None:
+        size, size_len = _ints(size, "rand", "size")
+        made = b_rand(size, size_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     size, size_len = _ints(size, "rand", "size")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "rand", "generator")
@@ -9319,6 +10323,14 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
         size = (size, *more)
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if generator is None and dtype is None and layout is None and device is None and out is None:
+        size, size_len = _ints(size, "randn", "size")
+        made = b_randn(size, size_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     size, size_len = _ints(size, "randn", "size")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "randn", "generator")
@@ -9346,6 +10358,18 @@ def _randint_default(low, high, size, *, generator=None, dtype=None, layout=None
     """Makes a tensor of random integers from [low, high). `dtype` is int64 unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if generator is None and dtype is None and layout is None and device is None and out is None:
+        if low.__class__ is not _Int or not _LOW <= low <= _HIGH:
+            low = _integer(low, "randint", "low")
+        if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
+            high = _integer(high, "randint", "high")
+        size, size_len = _ints(size, "randint", "size")
+        made = b_randint(low, high, size, size_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if low.__class__ is not _Int or not _LOW <= low <= _HIGH:
         low = _integer(low, "randint", "low")
     if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
@@ -9377,6 +10401,16 @@ def _randint_high(high, size, *, generator=None, dtype=None, layout=None, device
     """Makes a tensor of random integers from [0, high). `dtype` is int64 unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if generator is None and dtype is None and layout is None and device is None and out is None:
+        if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
+            high = _integer(high, "randint", "high")
+        size, size_len = _ints(size, "randint", "size")
+        made = b_randint_high(high, size, size_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
         high = _integer(high, "randint", "high")
     size, size_len = _ints(size, "randint", "size")
@@ -9427,6 +10461,15 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=Non
     """Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if generator is None and dtype is None and layout is None and device is None and out is None:
+        if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
+            n = _integer(n, "randperm", "n")
+        made = b_randperm(n)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "randperm", "n")
     if generator is not None and generator.__class__ is not _Generator:
@@ -9455,6 +10498,15 @@ def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, me
     """rand with the shape, dtype and device of `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if generator is None and dtype is None and layout is None and device is None and memory_format is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "rand_like", "input")
+        made = b_rand_like(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "rand_like", "input")
     if generator is not None and generator.__class__ is not _Generator:
@@ -9477,6 +10529,15 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, m
     """randn with the shape, dtype and device of `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if generator is None and dtype is None and layout is None and device is None and memory_format is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "randn_like", "input")
+        made = b_randn_like(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "randn_like", "input")
     if generator is not None and generator.__class__ is not _Generator:
@@ -9499,6 +10560,19 @@ def _randint_like_default(input, low, high, *, generator=None, dtype=None, layou
     """randint with the shape, dtype and device of `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if generator is None and dtype is None and layout is None and device is None and memory_format is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "randint_like", "input")
+        if low.__class__ is not _Int or not _LOW <= low <= _HIGH:
+            low = _integer(low, "randint_like", "low")
+        if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
+            high = _integer(high, "randint_like", "high")
+        made = b_randint_like(input._h, low, high)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "randint_like", "input")
     if low.__class__ is not _Int or not _LOW <= low <= _HIGH:
@@ -9525,6 +10599,17 @@ def _randint_like_high(input, high, *, generator=None, dtype=None, layout=None, 
     """Random integers from [0, high) with the shape, dtype and device of `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if generator is None and dtype is None and layout is None and device is None and memory_format is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "randint_like", "input")
+        if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
+            high = _integer(high, "randint_like", "high")
+        made = b_randint_like_high(input._h, high)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "randint_like", "input")
     if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
@@ -9568,6 +10653,20 @@ def randint_like(input, *args, **kwargs):
 
 def _normal_tensors(mean, std, *, generator=None, out=None):
     """Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast."""
+    if generator is None and out is None:
+        if mean.__class__ is not _Tensor:
+            mean = _operand(mean, "normal", "mean")
+        if std.__class__ is not _Tensor:
+            std = _number(std, "normal", "std")
+        if std.__class__ is _Scalar:
+            made = b_normal_tensors_scalar(mean._h, std)
+        else:
+            made = b_normal_tensors(mean._h, std._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if mean.__class__ is not _Tensor:
         mean = _operand(mean, "normal", "mean")
     if std.__class__ is not _Tensor:
@@ -9601,6 +10700,18 @@ def _normal_size(mean, std, size, *, generator=None, dtype=None, layout=None, de
     """Makes a tensor of shape `size` of normally distributed random numbers."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
+    if generator is None and dtype is None and layout is None and device is None and out is None:
+        if mean.__class__ is not _Float:
+            mean = _real(mean, "normal", "mean")
+        if std.__class__ is not _Float:
+            std = _real(std, "normal", "std")
+        size, size_len = _ints(size, "normal", "size")
+        made = b_normal_size(mean, std, size, size_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if mean.__class__ is not _Float:
         mean = _real(mean, "normal", "mean")
     if std.__class__ is not _Float:
@@ -9651,6 +10762,15 @@ def normal(*args, **kwargs):
 
 def _bernoulli_default(input, *, generator=None, out=None):
     """Draws 0 or 1 for every element of `input`, which is the probability of 1."""
+    if generator is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "bernoulli", "input")
+        made = b_bernoulli(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "bernoulli", "input")
     if generator is not None and generator.__class__ is not _Generator:
@@ -9674,6 +10794,17 @@ def _bernoulli_default(input, *, generator=None, out=None):
 
 def _bernoulli_p(input, p, *, generator=None):
     """Draws 0 or 1, with probability `p` of 1, in the shape and dtype of `input`."""
+    if generator is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "bernoulli", "input")
+        if p.__class__ is not _Float:
+            p = _real(p, "bernoulli", "p")
+        made = b_bernoulli_p(input._h, p)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "bernoulli", "input")
     if p.__class__ is not _Float:
@@ -9713,6 +10844,17 @@ def bernoulli(input, *args, **kwargs):
 
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
     """Draws `num_samples` indices from each row of weights in `input`, of one or two dimensions."""
+    if replacement is False and generator is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "multinomial", "input")
+        if num_samples.__class__ is not _Int or not _LOW <= num_samples <= _HIGH:
+            num_samples = _integer(num_samples, "multinomial", "num_samples")
+        made = b_multinomial(input._h, num_samples)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "multinomial", "input")
     if num_samples.__class__ is not _Int or not _LOW <= num_samples <= _HIGH:
@@ -9740,6 +10882,15 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
 
 def poisson(input, *, generator=None):
     """Draws from the Poisson distributions whose rates are the elements of `input`."""
+    if generator is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "poisson", "input")
+        made = b_poisson(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "poisson", "input")
     if generator is not None and generator.__class__ is not _Generator:
@@ -10038,13 +11189,11 @@ def generator_get_state(input):
     """The generator's state as a uint8 tensor, in PyTorch's layout."""
     if input.__class__ is not _Generator:
         input = _generator(input, "generator_get_state", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_generator_get_state(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_generator_get_state(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -10071,6 +11220,15 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, k
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
+    if dim is None and keepdim is False and dtype is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "sum", "input")
+        made = b_sum(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sum", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "sum", "dim")
@@ -10104,6 +11262,15 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
+    if dim is None and keepdim is False and dtype is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "nansum", "input")
+        made = b_nansum(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "nansum", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "nansum", "dim")
@@ -10138,6 +11305,15 @@ def prod(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, 
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
+    if dim is None and keepdim is False and dtype is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "prod", "input")
+        made = b_prod(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "prod", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -10173,6 +11349,15 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, 
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
+    if dim is None and keepdim is False and dtype is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "mean", "input")
+        made = b_mean(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "mean", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "mean", "dim")
@@ -10206,6 +11391,15 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absen
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
+    if dim is None and keepdim is False and dtype is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "nanmean", "input")
+        made = b_nanmean(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "nanmean", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "nanmean", "dim")
@@ -10240,6 +11434,15 @@ def any(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_abs
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
+    if dim is None and keepdim is False and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "any", "input")
+        made = b_any(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "any", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "any", "dim")
@@ -10273,6 +11476,15 @@ def all(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_abs
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
+    if dim is None and keepdim is False and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "all", "input")
+        made = b_all(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "all", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "all", "dim")
@@ -10303,6 +11515,15 @@ def count_nonzero(input, dim=None, *, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
+    if dim is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "count_nonzero", "input")
+        made = b_count_nonzero(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "count_nonzero", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "count_nonzero", "dim")
@@ -10318,6 +11539,15 @@ def count_nonzero(input, dim=None, *, axis=_absent):
 
 def _std_default(input, unbiased=True):
     """Standard deviation of all elements; `unbiased` divides by one less than their number."""
+    if unbiased is True:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "std", "input")
+        made = b_std(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "std", "input")
     if unbiased.__class__ is not _Bool:
@@ -10336,6 +11566,16 @@ def _std_dim(input, dim, unbiased=True, keepdim=False, *, out=None, keepdims=_ab
     """Standard deviation over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1."""
     if keepdims is not _absent:
         keepdim = keepdims
+    if unbiased is True and keepdim is False and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "std", "input")
+        dim, dim_len = (None, 0) if dim is None else _ints(dim, "std", "dim")
+        made = b_std_dim(input._h, dim, dim_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "std", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "std", "dim")
@@ -10372,6 +11612,15 @@ def _std_correction(input, dim=None, *, correction=None, keepdim=False, out=None
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
+    if dim is None and correction is None and keepdim is False and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "std", "input")
+        made = b_std_correction(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "std", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "std", "dim")
@@ -10429,6 +11678,15 @@ def std(input, *args, **kwargs):
 
 def _var_default(input, unbiased=True):
     """Variance of all elements; `unbiased` divides by one less than their number."""
+    if unbiased is True:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "var", "input")
+        made = b_var(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "var", "input")
     if unbiased.__class__ is not _Bool:
@@ -10447,6 +11705,16 @@ def _var_dim(input, dim, unbiased=True, keepdim=False, *, out=None, keepdims=_ab
     """Variance over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1."""
     if keepdims is not _absent:
         keepdim = keepdims
+    if unbiased is True and keepdim is False and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "var", "input")
+        dim, dim_len = (None, 0) if dim is None else _ints(dim, "var", "dim")
+        made = b_var_dim(input._h, dim, dim_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "var", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "var", "dim")
@@ -10483,6 +11751,15 @@ def _var_correction(input, dim=None, *, correction=None, keepdim=False, out=None
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
+    if dim is None and correction is None and keepdim is False and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "var", "input")
+        made = b_var_correction(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "var", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "var", "dim")
@@ -10768,6 +12045,15 @@ def _norm_default(input, p=None, dim=None, keepdim=False, *, dtype=None, out=Non
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
+    if p is None and dim is None and keepdim is False and dtype is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "norm", "input")
+        made = b_norm(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "norm", "input")
     p = _NO_SCALAR if p is None else _scalar(p, "norm", "p")
@@ -10802,6 +12088,16 @@ def _norm_name(input, p, dim=None, keepdim=False, *, dtype=None, out=None, axis=
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
+    if dim is None and keepdim is False and dtype is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "norm", "input")
+        p = _text(p, "norm", "p")
+        made = b_norm_name(input._h, p)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "norm", "input")
     p = _text(p, "norm", "p")
@@ -10935,13 +12231,11 @@ def _max_default(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_max(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_max(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -10992,13 +12286,11 @@ def _max_other(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_max_other(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_max_other(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -11050,13 +12342,11 @@ def _min_default(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_min(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_min(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -11107,13 +12397,11 @@ def _min_other(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_min_other(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_min_other(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -11196,6 +12484,15 @@ def argmax(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
+    if dim is None and keepdim is False and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "argmax", "input")
+        made = b_argmax(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argmax", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -11229,6 +12526,15 @@ def argmin(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
+    if dim is None and keepdim is False and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "argmin", "input")
+        made = b_argmin(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argmin", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -11267,13 +12573,11 @@ def floor(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_floor(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_floor(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -11306,13 +12610,11 @@ def ceil(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_ceil(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_ceil(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -11345,13 +12647,11 @@ def trunc(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_trunc(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_trunc(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -11380,13 +12680,11 @@ def fix(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_fix(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_fix(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -11409,6 +12707,15 @@ def round(input, *, decimals=0, out=None):
     >>> torch.round(torch.tensor([1.234]), decimals=2)
     tensor([1.2300])
     """
+    if decimals.__class__ is _Int and decimals == 0 and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "round", "input")
+        made = b_round(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "round", "input")
     if decimals.__class__ is not _Int or not _LOW <= decimals <= _HIGH:
@@ -11464,13 +12771,11 @@ def frac(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_frac(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_frac(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -11495,6 +12800,15 @@ def _clamp_tensor(input, min=None, max=None, *, out=None):
     >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
     """
+    if min is None and max is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "clamp", "input")
+        made = b_clamp_tensor(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "clamp", "input")
     if min is not None and min.__class__ is not _Tensor:
@@ -11525,6 +12839,15 @@ def _clamp_default(input, min=None, max=None, *, out=None):
     >>> torch.clamp(torch.tensor([-1., 0.5, 3.]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
+    if min is None and max is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "clamp", "input")
+        made = b_clamp(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "clamp", "input")
     min = _NO_SCALAR if min is None else _scalar(min, "clamp", "min")
@@ -11636,6 +12959,15 @@ def clamp_(input, *args, **kwargs):
 
 def _clip_tensor(input, min=None, max=None, *, out=None):
     """Another name of `clamp`."""
+    if min is None and max is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "clip", "input")
+        made = b_clip_tensor(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "clip", "input")
     if min is not None and min.__class__ is not _Tensor:
@@ -11661,6 +12993,15 @@ def _clip_tensor(input, min=None, max=None, *, out=None):
 
 def _clip_default(input, min=None, max=None, *, out=None):
     """Another name of `clamp`."""
+    if min is None and max is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "clip", "input")
+        made = b_clip(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "clip", "input")
     min = _NO_SCALAR if min is None else _scalar(min, "clip", "min")
@@ -11770,16 +13111,14 @@ def clamp_min(input, min, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if min.__class__ is _Scalar:
-        status = c_clamp_min_scalar(input._h, min, cell.address)
+        made = b_clamp_min_scalar(input._h, min)
     else:
-        status = c_clamp_min(input._h, min._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_clamp_min(input._h, min._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -11822,16 +13161,14 @@ def clamp_max(input, max, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if max.__class__ is _Scalar:
-        status = c_clamp_max_scalar(input._h, max, cell.address)
+        made = b_clamp_max_scalar(input._h, max)
     else:
-        status = c_clamp_max(input._h, max._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_clamp_max(input._h, max._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -11871,13 +13208,11 @@ def maximum(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_maximum(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_maximum(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -11898,13 +13233,11 @@ def minimum(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_minimum(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_minimum(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -11925,13 +13258,11 @@ def fmax(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_fmax(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_fmax(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -11952,13 +13283,11 @@ def fmin(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_fmin(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_fmin(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -11970,13 +13299,11 @@ def relu(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "relu", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_relu(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_relu(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -12000,6 +13327,17 @@ def cumsum(input, dim, *, dtype=None, out=None):
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
     """
+    if dtype is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "cumsum", "input")
+        if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
+            dim = _integer(dim, "cumsum", "dim")
+        made = b_cumsum(input._h, dim)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cumsum", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -12045,6 +13383,17 @@ def cumprod(input, dim, *, dtype=None, out=None):
     >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
     tensor([1, 2, 6])
     """
+    if dtype is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "cumprod", "input")
+        if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
+            dim = _integer(dim, "cumprod", "dim")
+        made = b_cumprod(input._h, dim)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cumprod", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -12161,13 +13510,11 @@ def logcumsumexp(input, dim, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_logcumsumexp(input._h, dim, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_logcumsumexp(input._h, dim)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -12180,6 +13527,16 @@ def logsumexp(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     """
     if keepdims is not _absent:
         keepdim = keepdims
+    if keepdim is False and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "logsumexp", "input")
+        dim, dim_len = _ints(dim, "logsumexp", "dim")
+        made = b_logsumexp(input._h, dim, dim_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "logsumexp", "input")
     dim, dim_len = _ints(dim, "logsumexp", "dim")
@@ -12208,6 +13565,17 @@ def softmax(input, dim, dtype=None, *, out=None):
     >>> torch.softmax(torch.tensor([1., 1.]), 0)
     tensor([0.5000, 0.5000])
     """
+    if dtype is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "softmax", "input")
+        if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
+            dim = _integer(dim, "softmax", "dim")
+        made = b_softmax(input._h, dim)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "softmax", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -12236,6 +13604,17 @@ def log_softmax(input, dim, dtype=None, *, out=None):
     >>> torch.log_softmax(torch.tensor([1., 1.]), 0)
     tensor([-0.6931, -0.6931])
     """
+    if dtype is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "log_softmax", "input")
+        if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
+            dim = _integer(dim, "log_softmax", "dim")
+        made = b_log_softmax(input._h, dim)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "log_softmax", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -12355,6 +13734,15 @@ def _argsort_default(input, dim=-1, descending=False, *, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
+    if dim.__class__ is _Int and dim == -1 and descending is False:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "argsort", "input")
+        made = b_argsort(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argsort", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -12375,6 +13763,17 @@ def _argsort_stable(input, *, stable, dim=-1, descending=False, axis=_absent):
     """As `argsort`, which is always stable."""
     if axis is not _absent:
         dim = axis
+    if dim.__class__ is _Int and dim == -1 and descending is False:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "argsort", "input")
+        if stable.__class__ is not _Bool:
+            stable = _flag(stable, "argsort", "stable")
+        made = b_argsort_stable(input._h, stable)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argsort", "input")
     if stable.__class__ is not _Bool:
@@ -12432,13 +13831,11 @@ def msort(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_msort(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_msort(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -12488,13 +13885,11 @@ def _median_default(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "median", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_median(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_median(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -12562,13 +13957,11 @@ def _nanmedian_default(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "nanmedian", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_nanmedian(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_nanmedian(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -12710,6 +14103,20 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
     tensor([1, 2])
     """
+    if out_int32 is False and right is False and side is None and sorter is None and out is None:
+        if sorted_sequence.__class__ is not _Tensor:
+            sorted_sequence = _tensor(sorted_sequence, "searchsorted", "sorted_sequence")
+        if input.__class__ is not _Tensor:
+            input = _number(input, "searchsorted", "input")
+        if input.__class__ is _Scalar:
+            made = b_searchsorted_scalar(sorted_sequence._h, input)
+        else:
+            made = b_searchsorted(sorted_sequence._h, input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if sorted_sequence.__class__ is not _Tensor:
         sorted_sequence = _tensor(sorted_sequence, "searchsorted", "sorted_sequence")
     if input.__class__ is not _Tensor:
@@ -12750,6 +14157,20 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
     >>> torch.bucketize(torch.tensor([3, 4]), torch.tensor([1, 3, 5]))
     tensor([1, 2])
     """
+    if out_int32 is False and right is False and out is None:
+        if input.__class__ is not _Tensor:
+            input = _number(input, "bucketize", "input")
+        if boundaries.__class__ is not _Tensor:
+            boundaries = _tensor(boundaries, "bucketize", "boundaries")
+        if input.__class__ is _Scalar:
+            made = b_bucketize_scalar(input, boundaries._h)
+        else:
+            made = b_bucketize(input._h, boundaries._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _number(input, "bucketize", "input")
     if boundaries.__class__ is not _Tensor:
@@ -12796,13 +14217,11 @@ def erf(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_erf(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_erf(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -12835,13 +14254,11 @@ def erfc(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_erfc(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_erfc(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -12874,13 +14291,11 @@ def erfinv(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_erfinv(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_erfinv(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -12913,13 +14328,11 @@ def lgamma(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_lgamma(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_lgamma(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -12952,13 +14365,11 @@ def digamma(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_digamma(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_digamma(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -12991,13 +14402,11 @@ def i0(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_i0(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_i0(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -13030,13 +14439,11 @@ def sinc(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_sinc(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_sinc(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -13060,6 +14467,15 @@ def logit(input, eps=None, *, out=None):
     >>> torch.logit(torch.tensor([0.25, 0.5]))
     tensor([-1.0986,  0.0000])
     """
+    if eps is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "logit", "input")
+        made = b_logit(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "logit", "input")
     eps = None if eps is None else _double(eps, "logit", "eps")
@@ -13112,13 +14528,11 @@ def polygamma(n, input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_polygamma(n, input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_polygamma(n, input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -13139,13 +14553,11 @@ def mvlgamma(input, p, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_mvlgamma(input._h, p, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_mvlgamma(input._h, p)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -13182,13 +14594,11 @@ def igamma(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_igamma(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_igamma(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -13225,13 +14635,11 @@ def igammac(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_igammac(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_igammac(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -13268,13 +14676,11 @@ def logaddexp(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_logaddexp(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_logaddexp(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -13295,13 +14701,11 @@ def logaddexp2(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_logaddexp2(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_logaddexp2(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -13325,16 +14729,14 @@ def xlogy(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_xlogy_scalar(input._h, other, cell.address)
+        made = b_xlogy_scalar(input._h, other)
     else:
-        status = c_xlogy(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_xlogy(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -13374,13 +14776,11 @@ def gcd(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_gcd(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_gcd(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -13417,13 +14817,11 @@ def lcm(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_lcm(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_lcm(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -13460,13 +14858,11 @@ def nextafter(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_nextafter(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_nextafter(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -13503,13 +14899,11 @@ def heaviside(input, values, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_heaviside(input._h, values._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_heaviside(input._h, values._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -13546,13 +14940,11 @@ def ldexp(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_ldexp(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_ldexp(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -13608,6 +15000,15 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
     >>> torch.nan_to_num(torch.tensor([float('nan'), 1., float('inf')]), posinf=9.)
     tensor([0., 1., 9.])
     """
+    if nan is None and posinf is None and neginf is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "nan_to_num", "input")
+        made = b_nan_to_num(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "nan_to_num", "input")
     nan = None if nan is None else _double(nan, "nan_to_num", "nan")
@@ -13662,13 +15063,11 @@ def deg2rad(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_deg2rad(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_deg2rad(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -13701,13 +15100,11 @@ def rad2deg(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_rad2deg(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_rad2deg(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -13734,6 +15131,15 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None, axis=_absen
     """
     if axis is not _absent:
         dim = axis
+    if n.__class__ is _Int and n == 1 and dim.__class__ is _Int and dim == -1 and prepend is None and append is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "diff", "input")
+        made = b_diff(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diff", "input")
     if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
@@ -13769,6 +15175,15 @@ def _trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
+    if dx is _ONE and dim.__class__ is _Int and dim == -1:
+        if y.__class__ is not _Tensor:
+            y = _tensor(y, "trapezoid", "y")
+        made = b_trapezoid(y._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if y.__class__ is not _Tensor:
         y = _tensor(y, "trapezoid", "y")
     if dx.__class__ is not _Scalar:
@@ -13789,6 +15204,17 @@ def _trapezoid_x(y, x, *, dim=-1, axis=_absent):
     """Integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`."""
     if axis is not _absent:
         dim = axis
+    if dim.__class__ is _Int and dim == -1:
+        if y.__class__ is not _Tensor:
+            y = _tensor(y, "trapezoid", "y")
+        if x.__class__ is not _Tensor:
+            x = _tensor(x, "trapezoid", "x")
+        made = b_trapezoid_x(y._h, x._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if y.__class__ is not _Tensor:
         y = _tensor(y, "trapezoid", "y")
     if x.__class__ is not _Tensor:
@@ -13839,6 +15265,15 @@ def _trapz_default(y, *, dx=_ONE, dim=-1, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
+    if dx is _ONE and dim.__class__ is _Int and dim == -1:
+        if y.__class__ is not _Tensor:
+            y = _tensor(y, "trapz", "y")
+        made = b_trapz(y._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if y.__class__ is not _Tensor:
         y = _tensor(y, "trapz", "y")
     if dx.__class__ is not _Scalar:
@@ -13859,6 +15294,17 @@ def _trapz_x(y, x, *, dim=-1, axis=_absent):
     """As `trapezoid`: integral of `y` along `dim`, at the points `x`, which broadcast with `y`."""
     if axis is not _absent:
         dim = axis
+    if dim.__class__ is _Int and dim == -1:
+        if y.__class__ is not _Tensor:
+            y = _tensor(y, "trapz", "y")
+        if x.__class__ is not _Tensor:
+            x = _tensor(x, "trapz", "x")
+        made = b_trapz_x(y._h, x._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if y.__class__ is not _Tensor:
         y = _tensor(y, "trapz", "y")
     if x.__class__ is not _Tensor:
@@ -13909,6 +15355,15 @@ def _cumulative_trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
+    if dx is _ONE and dim.__class__ is _Int and dim == -1:
+        if y.__class__ is not _Tensor:
+            y = _tensor(y, "cumulative_trapezoid", "y")
+        made = b_cumulative_trapezoid(y._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if y.__class__ is not _Tensor:
         y = _tensor(y, "cumulative_trapezoid", "y")
     if dx.__class__ is not _Scalar:
@@ -13929,6 +15384,17 @@ def _cumulative_trapezoid_x(y, x, *, dim=-1, axis=_absent):
     """Running integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`."""
     if axis is not _absent:
         dim = axis
+    if dim.__class__ is _Int and dim == -1:
+        if y.__class__ is not _Tensor:
+            y = _tensor(y, "cumulative_trapezoid", "y")
+        if x.__class__ is not _Tensor:
+            x = _tensor(x, "cumulative_trapezoid", "x")
+        made = b_cumulative_trapezoid_x(y._h, x._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if y.__class__ is not _Tensor:
         y = _tensor(y, "cumulative_trapezoid", "y")
     if x.__class__ is not _Tensor:
@@ -13979,6 +15445,15 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     tensor([[ 1., -1.],
             [-1.,  1.]])
     """
+    if correction.__class__ is _Int and correction == 1 and fweights is None and aweights is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "cov", "input")
+        made = b_cov(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cov", "input")
     if correction.__class__ is not _Int or not _LOW <= correction <= _HIGH:
@@ -14006,13 +15481,11 @@ def corrcoef(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "corrcoef", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_corrcoef(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_corrcoef(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14024,6 +15497,17 @@ def cross(input, other, dim=None, *, out=None, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
+    if dim is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "cross", "input")
+        if other.__class__ is not _Tensor:
+            other = _tensor(other, "cross", "other")
+        made = b_cross(input._h, other._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cross", "input")
     if other.__class__ is not _Tensor:
@@ -14055,13 +15539,11 @@ def trace(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "trace", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_trace(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_trace(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14071,6 +15553,17 @@ def dist(input, other, p=2):
     >>> torch.dist(torch.tensor([1., 2.]), torch.tensor([4., 6.]))
     tensor(5.)
     """
+    if p.__class__ is _Int and p == 2:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "dist", "input")
+        if other.__class__ is not _Tensor:
+            other = _tensor(other, "dist", "other")
+        made = b_dist(input._h, other._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "dist", "input")
     if other.__class__ is not _Tensor:
@@ -14091,6 +15584,14 @@ def from_data(data, size, *, dtype=None):
     """Makes a tensor of shape `size` from a copy of the elements at `data`, which lie in row-major order without gaps.
     `data` may be NULL only when there are no elements. `dtype` is the default dtype unless given.
     """
+    if dtype is None:
+        size, size_len = _ints(size, "from_data", "size")
+        made = b_from_data(data, size, size_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     size, size_len = _ints(size, "from_data", "size")
     dtype = -1 if dtype is None else _dtype_code(dtype, "from_data", "dtype")
     cell = _take() if _cells else _Cell()
@@ -14116,13 +15617,11 @@ def from_blob(data, nbytes, dtype, size, stride, deleter, context, read_only):
     stride, stride_len = (None, 0) if stride is None else _ints(stride, "from_blob", "stride")
     if read_only.__class__ is not _Bool:
         read_only = _flag(read_only, "from_blob", "read_only")
-    cell = _take() if _cells else _Cell()
-    status = c_from_blob(data, nbytes, dtype, size, size_len, stride, stride_len, deleter, context, read_only, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_from_blob(data, nbytes, dtype, size, size_len, stride, stride_len, deleter, context, read_only)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14165,8 +15664,111 @@ def untyped_storage(input):
     return result
 
 
+_lend_default_result = _result_type("lend", ("held", "data", "read_only"))
+
+
+def lend(input):
+    """What an array of another library needs to use the memory of `input`: a tensor that keeps it alive, the address
+    of the first element, and whether it must not be written. The storage can no longer be resized or moved to shared
+    memory.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "lend", "input")
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    cell2 = _take() if _cells else _Cell()
+    status = c_lend(input._h, cell0.address, cell1.address, cell2.address)
+    if status:
+        raise _failure(status)
+    result = _lend_default_result((_wrap(cell0.p), cell1.p or 0, cell2.b))
+    _put(cell0)
+    _put(cell1)
+    _put(cell2)
+    return result
+
+
+def from_file(filename, *, shared=None, size=0, dtype=None, layout=None, device=None):
+    """Maps the first `size` elements of a file as a tensor of one dimension. With `shared`, changes go to the file, which is made or
+    lengthened where it is too short; otherwise they stay in this process, and the file must be long enough. A file must not be
+    cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
+    """
+    if shared is None and size.__class__ is _Int and size == 0 and dtype is None and layout is None and device is None:
+        filename = _text(filename, "from_file", "filename")
+        made = b_from_file(filename)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
+    filename = _text(filename, "from_file", "filename")
+    shared = -1 if shared is None else _flag(shared, "from_file", "shared")
+    if size.__class__ is not _Int or not _LOW <= size <= _HIGH:
+        size = _optional_integer(size, "from_file", "size")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "from_file", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "from_file", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "from_file", "device")
+    cell = _take() if _cells else _Cell()
+    status = c_from_file(filename, shared, size, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def share_memory_(input):
+    """Moves the storage of `input` into memory that other processes can map; every tensor over the storage moves along. Memory of another
+    library is copied. Storages whose memory an array of the host language shares cannot be moved.
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "share_memory_", "input")
+    status = c_share_memory_(input._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def is_shared(input):
+    """True when other processes can map the memory of `input`; true for meta tensors, which have none."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "is_shared", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_is_shared(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
+
+
+def pin_memory(input):
+    """Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "pin_memory", "input")
+    made = b_pin_memory(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
+    result = _new(_Tensor)
+    result._h = made
+    return result
+
+
+def is_pinned(input):
+    """True when the memory is page-locked, which needs an accelerator."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "is_pinned", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_is_pinned(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
+
+
 def storage_new(nbytes, *, device=None):
-    """Makes a storage of `nbytes` zero bytes."""
+    """Makes a storage of `nbytes` zero bytes. A storage on `meta` has a size and no bytes."""
     if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
         nbytes = _integer(nbytes, "storage_new", "nbytes")
     device = _NO_DEVICE if device is None else _device(device, "storage_new", "device")
@@ -14175,6 +15777,38 @@ def storage_new(nbytes, *, device=None):
     if status:
         raise _failure(status)
     result = _wrap_storage(cell0.p)
+    _put(cell0)
+    return result
+
+
+def storage_from_file(filename, *, shared=False, nbytes=0):
+    """Maps the first `nbytes` bytes of a file. With `shared`, changes go to the file, which is made or lengthened where it is too
+    short; otherwise they stay in this storage, and the file must be long enough. Mapped storages cannot be resized. A file must
+    not be cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
+    """
+    filename = _text(filename, "storage_from_file", "filename")
+    if shared.__class__ is not _Bool:
+        shared = _flag(shared, "storage_from_file", "shared")
+    if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
+        nbytes = _integer(nbytes, "storage_from_file", "nbytes")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_from_file(filename, shared, nbytes, cell0.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_storage(cell0.p)
+    _put(cell0)
+    return result
+
+
+def storage_filename(input):
+    """The file that changes of the storage go to; empty for storages without one."""
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_filename", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_filename(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = _string(cell0.p)
     _put(cell0)
     return result
 
@@ -14205,9 +15839,103 @@ def storage_data_ptr(input):
     return result
 
 
+def storage_view(input, *, dtype=None):
+    """All whole elements of `dtype` in the storage, as a tensor of one dimension that shares them. Bytes, uint8, unless
+    given; the quantized dtypes give the integers that they keep.
+    """
+    if dtype is None:
+        if input.__class__ is not _Storage:
+            input = _storage(input, "storage_view", "input")
+        made = b_storage_view(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_view", "input")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "storage_view", "dtype")
+    cell = _take() if _cells else _Cell()
+    status = c_storage_view(input._h, dtype, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def storage_slice(input, start, stop):
+    """The bytes from `start` to `stop`, shared. Neither storage can be resized from then on."""
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_slice", "input")
+    if start.__class__ is not _Int or not _LOW <= start <= _HIGH:
+        start = _integer(start, "storage_slice", "start")
+    if stop.__class__ is not _Int or not _LOW <= stop <= _HIGH:
+        stop = _integer(stop, "storage_slice", "stop")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_slice(input._h, start, stop, cell0.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_storage(cell0.p)
+    _put(cell0)
+    return result
+
+
+def storage_clone(input):
+    """A copy of the storage."""
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_clone", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_clone(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_storage(cell0.p)
+    _put(cell0)
+    return result
+
+
+def storage_fill_(input, value):
+    """Sets every byte to the low 8 bits of `value`."""
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_fill_", "input")
+    if value.__class__ is not _Int or not _LOW <= value <= _HIGH:
+        value = _integer(value, "storage_fill_", "value")
+    status = c_storage_fill_(input._h, value)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def storage_copy_(input, source):
+    """Copies the bytes of `source`, which must have the same size."""
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_copy_", "input")
+    if source.__class__ is not _Storage:
+        source = _storage(source, "storage_copy_", "source")
+    status = c_storage_copy_(input._h, source._h)
+    if status:
+        raise _failure(status)
+    return input
+
+
+def storage_byteswap_(input, dtype):
+    """Reverses the order of the bytes of every element of `dtype`; complex elements part by part. The size must be a whole number of
+    elements.
+    """
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_byteswap_", "input")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "storage_byteswap_", "dtype")
+    status = c_storage_byteswap_(input._h, dtype)
+    if status:
+        raise _failure(status)
+    return input
+
+
 def storage_resize_(input, nbytes):
     """Changes the storage's size, keeping the bytes that fit. Tensors that view it keep their shapes, and must not be used
-    where they reach beyond a shrunk storage. Storages that another library owns cannot be resized.
+    where they reach beyond a shrunk storage. Mapped storages, slices, and storages whose memory another library owns or uses
+    cannot be resized.
     """
     if input.__class__ is not _Storage:
         input = _storage(input, "storage_resize_", "input")
@@ -14219,16 +15947,100 @@ def storage_resize_(input, nbytes):
     return input
 
 
-def storage_fix_(input):
-    """Makes the storage keep its bytes where they are until it is freed; resizing it is an error from then on. For arrays of other
-    libraries that share the memory.
+def storage_resizable(input):
+    """True when the storage can be resized."""
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_resizable", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_resizable(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
+
+
+def storage_share_memory_(input):
+    """Moves the storage into memory that other processes can map. Memory of another library is copied. Storages whose memory an array
+    of the host language shares cannot be moved.
     """
     if input.__class__ is not _Storage:
-        input = _storage(input, "storage_fix_", "input")
-    status = c_storage_fix_(input._h)
+        input = _storage(input, "storage_share_memory_", "input")
+    status = c_storage_share_memory_(input._h)
     if status:
         raise _failure(status)
     return input
+
+
+def storage_is_shared(input):
+    """True when other processes can map the storage: it is in shared memory, or mapped from a file with `shared`."""
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_is_shared", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_is_shared(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
+
+
+def storage_descriptor(input):
+    """The file descriptor with which another process maps a shared storage, by storage_from_descriptor. The storage owns it; send a duplicate. It
+    has no name in the file system: the memory is gone when the last process that has it ends, whatever way.
+    """
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_descriptor", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_descriptor(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.i
+    _put(cell0)
+    return result
+
+
+def storage_from_descriptor(descriptor, nbytes):
+    """Maps `nbytes` bytes of the shared memory that a descriptor from another process names. The descriptor stays the caller's.
+    Memory that this process has mapped already gives the storage that it has.
+    """
+    if descriptor.__class__ is not _Int or not _LOW <= descriptor <= _HIGH:
+        descriptor = _integer(descriptor, "storage_from_descriptor", "descriptor")
+    if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
+        nbytes = _integer(nbytes, "storage_from_descriptor", "nbytes")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_from_descriptor(descriptor, nbytes, cell0.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_storage(cell0.p)
+    _put(cell0)
+    return result
+
+
+def storage_pin_memory(input):
+    """Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator."""
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_pin_memory", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_pin_memory(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_storage(cell0.p)
+    _put(cell0)
+    return result
+
+
+def storage_is_pinned(input):
+    """True when the memory is page-locked, which needs an accelerator."""
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_is_pinned", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_is_pinned(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
 
 
 def storage_get_device(input):
@@ -14271,23 +16083,61 @@ def storage_to_string(input, *, dtype=None):
     return result
 
 
-_memory_stats_default_result = _result_type("memory_stats", ("in_use", "peak", "cached", "blocks"))
+_memory_stats_default_result = _result_type("memory_stats", ("in_use", "peak", "cached", "limit", "tensors", "storages"))
 
 
 def memory_stats():
-    """Bytes of live storages, the highest such number so far, bytes kept for reuse, and the number of live storages."""
+    """Bytes of live storages, without mapped files and other libraries' memory; the highest such number so far; bytes kept for reuse; the limit,
+    0 for none; the number of live tensors, and of live storages that have bytes.
+    """
     cell0 = _take() if _cells else _Cell()
     cell1 = _take() if _cells else _Cell()
     cell2 = _take() if _cells else _Cell()
     cell3 = _take() if _cells else _Cell()
-    status = c_memory_stats(cell0.address, cell1.address, cell2.address, cell3.address)
+    cell4 = _take() if _cells else _Cell()
+    cell5 = _take() if _cells else _Cell()
+    status = c_memory_stats(cell0.address, cell1.address, cell2.address, cell3.address, cell4.address, cell5.address)
     if status:
         raise _failure(status)
-    result = _memory_stats_default_result((cell0.i, cell1.i, cell2.i, cell3.i))
+    result = _memory_stats_default_result((cell0.i, cell1.i, cell2.i, cell3.i, cell4.i, cell5.i))
     _put(cell0)
     _put(cell1)
     _put(cell2)
     _put(cell3)
+    _put(cell4)
+    _put(cell5)
+    return result
+
+
+_memory_stats_of_default_result = _result_type("memory_stats_of", ("tensors", "storages", "nbytes"))
+
+
+def memory_stats_of(dtype=None):
+    """The number of live tensors of `dtype`, the number of storages that they view, and the bytes of these storages. Without a dtype: the
+    storages that programs hold as such.
+    """
+    dtype = -1 if dtype is None else _dtype_code(dtype, "memory_stats_of", "dtype")
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    cell2 = _take() if _cells else _Cell()
+    status = c_memory_stats_of(dtype, cell0.address, cell1.address, cell2.address)
+    if status:
+        raise _failure(status)
+    result = _memory_stats_of_default_result((cell0.i, cell1.i, cell2.i))
+    _put(cell0)
+    _put(cell1)
+    _put(cell2)
+    return result
+
+
+def memory_summary():
+    """All of memory_stats and memory_stats_of as a table for people."""
+    cell0 = _take() if _cells else _Cell()
+    status = c_memory_summary(cell0.address)
+    if status:
+        raise _failure(status)
+    result = _string(cell0.p)
+    _put(cell0)
     return result
 
 
@@ -14306,7 +16156,9 @@ def empty_cache():
 
 
 def set_memory_limit(nbytes):
-    """Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit."""
+    """Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit. The environment
+    variable LIBTENSOR_MEMORY_LIMIT sets it when the library is loaded: bytes, or a number with K, M, G or T for powers of 1024.
+    """
     if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
         nbytes = _integer(nbytes, "set_memory_limit", "nbytes")
     status = c_set_memory_limit(nbytes)
@@ -14326,13 +16178,11 @@ def _view_default(input, size, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "view", "input")
     size, size_len = _ints(size, "view", "size")
-    cell = _take() if _cells else _Cell()
-    status = c_view(input._h, size, size_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_view(input._h, size, size_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14346,13 +16196,11 @@ def _view_dtype(input, dtype):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "view", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "view", "dtype")
-    cell = _take() if _cells else _Cell()
-    status = c_view_dtype(input._h, dtype, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_view_dtype(input._h, dtype)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14388,13 +16236,11 @@ def view_as(input, other):
         input = _tensor(input, "view_as", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "view_as", "other")
-    cell = _take() if _cells else _Cell()
-    status = c_view_as(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_view_as(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14410,13 +16256,11 @@ def reshape(input, shape, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "reshape", "input")
     shape, shape_len = _ints(shape, "reshape", "shape")
-    cell = _take() if _cells else _Cell()
-    status = c_reshape(input._h, shape, shape_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_reshape(input._h, shape, shape_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14426,13 +16270,11 @@ def reshape_as(input, other):
         input = _tensor(input, "reshape_as", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "reshape_as", "other")
-    cell = _take() if _cells else _Cell()
-    status = c_reshape_as(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_reshape_as(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14448,13 +16290,11 @@ def flatten(input, start_dim=0, end_dim=-1):
         start_dim = _integer(start_dim, "flatten", "start_dim")
     if end_dim.__class__ is not _Int or not _LOW <= end_dim <= _HIGH:
         end_dim = _integer(end_dim, "flatten", "end_dim")
-    cell = _take() if _cells else _Cell()
-    status = c_flatten(input._h, start_dim, end_dim, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_flatten(input._h, start_dim, end_dim)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14465,13 +16305,11 @@ def unflatten(input, dim, sizes):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "unflatten", "dim")
     sizes, sizes_len = _ints(sizes, "unflatten", "sizes")
-    cell = _take() if _cells else _Cell()
-    status = c_unflatten(input._h, dim, sizes, sizes_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_unflatten(input._h, dim, sizes, sizes_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14479,13 +16317,11 @@ def ravel(input):
     """A contiguous one-dimensional tensor of the elements; a view where `input` is contiguous."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "ravel", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_ravel(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_ravel(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14493,13 +16329,11 @@ def t(input):
     """Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "t", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_t_matrix(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_t_matrix(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14526,13 +16360,11 @@ def transpose(input, dim0, dim1):
         dim0 = _integer(dim0, "transpose", "dim0")
     if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "transpose", "dim1")
-    cell = _take() if _cells else _Cell()
-    status = c_transpose(input._h, dim0, dim1, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_transpose(input._h, dim0, dim1)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14563,13 +16395,11 @@ def swapaxes(input, axis0, axis1):
         axis0 = _integer(axis0, "swapaxes", "axis0")
     if axis1.__class__ is not _Int or not _LOW <= axis1 <= _HIGH:
         axis1 = _integer(axis1, "swapaxes", "axis1")
-    cell = _take() if _cells else _Cell()
-    status = c_swapaxes(input._h, axis0, axis1, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_swapaxes(input._h, axis0, axis1)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14595,13 +16425,11 @@ def swapdims(input, dim0, dim1):
         dim0 = _integer(dim0, "swapdims", "dim0")
     if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "swapdims", "dim1")
-    cell = _take() if _cells else _Cell()
-    status = c_swapdims(input._h, dim0, dim1, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_swapdims(input._h, dim0, dim1)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14630,13 +16458,11 @@ def permute(input, dims, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "permute", "input")
     dims, dims_len = _ints(dims, "permute", "dims")
-    cell = _take() if _cells else _Cell()
-    status = c_permute(input._h, dims, dims_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_permute(input._h, dims, dims_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14648,13 +16474,11 @@ def _movedim_default(input, source, destination):
         source = _integer(source, "movedim", "source")
     if destination.__class__ is not _Int or not _LOW <= destination <= _HIGH:
         destination = _integer(destination, "movedim", "destination")
-    cell = _take() if _cells else _Cell()
-    status = c_movedim(input._h, source, destination, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_movedim(input._h, source, destination)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14664,13 +16488,11 @@ def _movedim_list(input, source, destination):
         input = _tensor(input, "movedim", "input")
     source, source_len = _ints(source, "movedim", "source")
     destination, destination_len = _ints(destination, "movedim", "destination")
-    cell = _take() if _cells else _Cell()
-    status = c_movedim_list(input._h, source, source_len, destination, destination_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_movedim_list(input._h, source, source_len, destination, destination_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14703,13 +16525,11 @@ def _moveaxis_default(input, source, destination):
         source = _integer(source, "moveaxis", "source")
     if destination.__class__ is not _Int or not _LOW <= destination <= _HIGH:
         destination = _integer(destination, "moveaxis", "destination")
-    cell = _take() if _cells else _Cell()
-    status = c_moveaxis(input._h, source, destination, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_moveaxis(input._h, source, destination)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14719,13 +16539,11 @@ def _moveaxis_list(input, source, destination):
         input = _tensor(input, "moveaxis", "input")
     source, source_len = _ints(source, "moveaxis", "source")
     destination, destination_len = _ints(destination, "moveaxis", "destination")
-    cell = _take() if _cells else _Cell()
-    status = c_moveaxis_list(input._h, source, source_len, destination, destination_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_moveaxis_list(input._h, source, source_len, destination, destination_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14754,13 +16572,11 @@ def T(input):
     """Reverses the order of dimensions. An attribute in Python."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "T", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_T(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_T(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14768,13 +16584,11 @@ def mT(input):
     """Swaps the last two dimensions. An attribute in Python."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "mT", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_mT(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_mT(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14782,13 +16596,11 @@ def mH(input):
     """Swaps the last two dimensions and conjugates; a copy for complex dtypes. An attribute in Python."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "mH", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_mH(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_mH(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14796,13 +16608,11 @@ def H(input):
     """`mH` of a matrix; a zero-dim tensor stays as it is. An attribute in Python."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "H", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_H(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_H(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14810,13 +16620,11 @@ def adjoint(input):
     """Swaps the last two dimensions and conjugates; a copy for complex dtypes."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "adjoint", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_adjoint(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_adjoint(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14829,6 +16637,16 @@ def expand(input, size, *more, implicit=False):
     """
     if more:
         size = (size, *more)
+    if implicit is False:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "expand", "input")
+        size, size_len = _ints(size, "expand", "size")
+        made = b_expand(input._h, size, size_len)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "expand", "input")
     size, size_len = _ints(size, "expand", "size")
@@ -14850,13 +16668,11 @@ def expand_as(input, other):
         input = _tensor(input, "expand_as", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "expand_as", "other")
-    cell = _take() if _cells else _Cell()
-    status = c_expand_as(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_expand_as(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14867,13 +16683,11 @@ def broadcast_to(input, size, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "broadcast_to", "input")
     size, size_len = _ints(size, "broadcast_to", "size")
-    cell = _take() if _cells else _Cell()
-    status = c_broadcast_to(input._h, size, size_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_broadcast_to(input._h, size, size_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14885,13 +16699,11 @@ def _squeeze_default(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "squeeze", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_squeeze(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_squeeze(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14901,13 +16713,11 @@ def _squeeze_dim(input, dim):
         input = _tensor(input, "squeeze", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "squeeze", "dim")
-    cell = _take() if _cells else _Cell()
-    status = c_squeeze_dim(input._h, dim, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_squeeze_dim(input._h, dim)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -14918,13 +16728,11 @@ def _squeeze_dims(input, dim, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "squeeze", "input")
     dim, dim_len = _ints(dim, "squeeze", "dim")
-    cell = _take() if _cells else _Cell()
-    status = c_squeeze_dims(input._h, dim, dim_len, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_squeeze_dims(input._h, dim, dim_len)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -15044,13 +16852,11 @@ def unsqueeze(input, dim):
         input = _tensor(input, "unsqueeze", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "unsqueeze", "dim")
-    cell = _take() if _cells else _Cell()
-    status = c_unsqueeze(input._h, dim, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_unsqueeze(input._h, dim)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -15081,13 +16887,11 @@ def _narrow_default(input, dim, start, length):
         start = _integer(start, "narrow", "start")
     if length.__class__ is not _Int or not _LOW <= length <= _HIGH:
         length = _integer(length, "narrow", "length")
-    cell = _take() if _cells else _Cell()
-    status = c_narrow(input._h, dim, start, length, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_narrow(input._h, dim, start, length)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -15101,13 +16905,11 @@ def _narrow_tensor(input, dim, start, length):
         start = _tensor(start, "narrow", "start")
     if length.__class__ is not _Int or not _LOW <= length <= _HIGH:
         length = _integer(length, "narrow", "length")
-    cell = _take() if _cells else _Cell()
-    status = c_narrow_tensor(input._h, dim, start._h, length, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_narrow_tensor(input._h, dim, start._h, length)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -15142,13 +16944,11 @@ def select(input, dim, index):
         dim = _integer(dim, "select", "dim")
     if index.__class__ is not _Int or not _LOW <= index <= _HIGH:
         index = _integer(index, "select", "index")
-    cell = _take() if _cells else _Cell()
-    status = c_select(input._h, dim, index, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_select(input._h, dim, index)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -15166,13 +16966,11 @@ def slice(input, dim=0, start=None, end=None, step=1, *, axis=_absent):
         end = _optional_integer(end, "slice", "end")
     if step.__class__ is not _Int or not _LOW <= step <= _HIGH:
         step = _integer(step, "slice", "step")
-    cell = _take() if _cells else _Cell()
-    status = c_slice(input._h, dim, start, end, step, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_slice(input._h, dim, start, end, step)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -15184,13 +16982,11 @@ def as_strided(input, size, stride, storage_offset=None):
     stride, stride_len = _ints(stride, "as_strided", "stride")
     if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _optional_integer(storage_offset, "as_strided", "storage_offset")
-    cell = _take() if _cells else _Cell()
-    status = c_as_strided(input._h, size, size_len, stride, stride_len, storage_offset, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_as_strided(input._h, size, size_len, stride, stride_len, storage_offset)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -15224,13 +17020,11 @@ def unfold(input, dimension, size, step):
         size = _integer(size, "unfold", "size")
     if step.__class__ is not _Int or not _LOW <= step <= _HIGH:
         step = _integer(step, "unfold", "step")
-    cell = _take() if _cells else _Cell()
-    status = c_unfold(input._h, dimension, size, step, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_unfold(input._h, dimension, size, step)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -15244,13 +17038,11 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
         dim1 = _integer(dim1, "diagonal", "dim1")
     if dim2.__class__ is not _Int or not _LOW <= dim2 <= _HIGH:
         dim2 = _integer(dim2, "diagonal", "dim2")
-    cell = _take() if _cells else _Cell()
-    status = c_diagonal(input._h, offset, dim1, dim2, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_diagonal(input._h, offset, dim1, dim2)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -15258,13 +17050,11 @@ def detach(input):
     """Another tensor over the same memory."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "detach", "input")
-    cell = _take() if _cells else _Cell()
-    status = c_detach(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_detach(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -15652,25 +17442,21 @@ def dsplit(input, *args, **kwargs):
     raise _no_overload("dsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
 
 
-def __add__(input, other, *, alpha=_ONE):
+def __add__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
     if input.__class__ is not _Tensor:
         input = _operand(input, "add", "input")
     if other.__class__ is not _Tensor:
         other = _number(other, "add", "other")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "add", "alpha")
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_add_scalar(input._h, other, alpha, cell.address)
+        made = b_add_scalar(input._h, other)
     else:
-        status = c_add(input._h, other._h, alpha, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_add(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 _Tensor.__add__ = __add__
 
@@ -15689,25 +17475,21 @@ def __iadd__(self, other):
 _Tensor.__iadd__ = __iadd__
 
 
-def __sub__(input, other, *, alpha=_ONE):
+def __sub__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
     if input.__class__ is not _Tensor:
         input = _operand(input, "sub", "input")
     if other.__class__ is not _Tensor:
         other = _number(other, "sub", "other")
-    if alpha.__class__ is not _Scalar:
-        alpha = _scalar(alpha, "sub", "alpha")
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_sub_scalar(input._h, other, alpha, cell.address)
+        made = b_sub_scalar(input._h, other)
     else:
-        status = c_sub(input._h, other._h, alpha, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_sub(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 _Tensor.__sub__ = __sub__
 
@@ -15733,16 +17515,14 @@ def __mul__(input, other):
         input = _operand(input, "mul", "input")
     if other.__class__ is not _Tensor:
         other = _number(other, "mul", "other")
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_mul_scalar(input._h, other, cell.address)
+        made = b_mul_scalar(input._h, other)
     else:
-        status = c_mul(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_mul(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 _Tensor.__mul__ = __mul__
 
@@ -15761,24 +17541,21 @@ def __imul__(self, other):
 _Tensor.__imul__ = __imul__
 
 
-def __truediv__(input, other, *, rounding_mode=None):
+def __truediv__(input, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
     if input.__class__ is not _Tensor:
         input = _operand(input, "div", "input")
     if other.__class__ is not _Tensor:
         other = _number(other, "div", "other")
-    rounding_mode = None if rounding_mode is None else _text(rounding_mode, "div", "rounding_mode")
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_div_scalar(input._h, other, rounding_mode, cell.address)
+        made = b_div_scalar(input._h, other)
     else:
-        status = c_div(input._h, other._h, rounding_mode, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_div(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 _Tensor.__truediv__ = __truediv__
 
@@ -15804,16 +17581,14 @@ def __floordiv__(input, other):
         input = _tensor(input, "floor_divide", "input")
     if other.__class__ is not _Tensor:
         other = _number(other, "floor_divide", "other")
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_floor_divide_scalar(input._h, other, cell.address)
+        made = b_floor_divide_scalar(input._h, other)
     else:
-        status = c_floor_divide(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_floor_divide(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 _Tensor.__floordiv__ = __floordiv__
 
@@ -15839,16 +17614,14 @@ def __mod__(input, other):
         input = _operand(input, "remainder", "input")
     if other.__class__ is not _Tensor:
         other = _number(other, "remainder", "other")
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_remainder_scalar(input._h, other, cell.address)
+        made = b_remainder_scalar(input._h, other)
     else:
-        status = c_remainder(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_remainder(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 _Tensor.__mod__ = __mod__
 
@@ -15874,16 +17647,14 @@ def __pow__(input, exponent):
         input = _operand(input, "pow", "input")
     if exponent.__class__ is not _Tensor:
         exponent = _number(exponent, "pow", "exponent")
-    cell = _take() if _cells else _Cell()
     if exponent.__class__ is _Scalar:
-        status = c_pow_scalar(input._h, exponent, cell.address)
+        made = b_pow_scalar(input._h, exponent)
     else:
-        status = c_pow(input._h, exponent._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_pow(input._h, exponent._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 _Tensor.__pow__ = __pow__
 
@@ -15909,13 +17680,11 @@ def __matmul__(input, other):
         input = _tensor(input, "matmul", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "matmul", "other")
-    cell = _take() if _cells else _Cell()
-    status = c_matmul(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_matmul(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 _Tensor.__matmul__ = __matmul__
 
@@ -15934,16 +17703,14 @@ def __and__(input, other):
         input = _operand(input, "bitwise_and", "input")
     if other.__class__ is not _Tensor:
         other = _number(other, "bitwise_and", "other")
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_and_scalar(input._h, other, cell.address)
+        made = b_bitwise_and_scalar(input._h, other)
     else:
-        status = c_bitwise_and(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_bitwise_and(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 _Tensor.__and__ = __and__
 
@@ -15969,16 +17736,14 @@ def __or__(input, other):
         input = _operand(input, "bitwise_or", "input")
     if other.__class__ is not _Tensor:
         other = _number(other, "bitwise_or", "other")
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_or_scalar(input._h, other, cell.address)
+        made = b_bitwise_or_scalar(input._h, other)
     else:
-        status = c_bitwise_or(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_bitwise_or(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 _Tensor.__or__ = __or__
 
@@ -16004,16 +17769,14 @@ def __xor__(input, other):
         input = _operand(input, "bitwise_xor", "input")
     if other.__class__ is not _Tensor:
         other = _number(other, "bitwise_xor", "other")
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_xor_scalar(input._h, other, cell.address)
+        made = b_bitwise_xor_scalar(input._h, other)
     else:
-        status = c_bitwise_xor(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_bitwise_xor(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 _Tensor.__xor__ = __xor__
 
@@ -16039,16 +17802,14 @@ def __lshift__(input, other):
         input = _operand(input, "bitwise_left_shift", "input")
     if other.__class__ is not _Tensor:
         other = _number(other, "bitwise_left_shift", "other")
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_left_shift_scalar(input._h, other, cell.address)
+        made = b_bitwise_left_shift_scalar(input._h, other)
     else:
-        status = c_bitwise_left_shift(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_bitwise_left_shift(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 _Tensor.__lshift__ = __lshift__
 
@@ -16074,16 +17835,14 @@ def __rshift__(input, other):
         input = _operand(input, "bitwise_right_shift", "input")
     if other.__class__ is not _Tensor:
         other = _number(other, "bitwise_right_shift", "other")
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_bitwise_right_shift_scalar(input._h, other, cell.address)
+        made = b_bitwise_right_shift_scalar(input._h, other)
     else:
-        status = c_bitwise_right_shift(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_bitwise_right_shift(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 _Tensor.__rshift__ = __rshift__
 
@@ -16109,16 +17868,14 @@ def __eq__(input, other):
         input = _tensor(input, "eq", "input")
     if other.__class__ is not _Tensor:
         other = _number(other, "eq", "other")
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_eq_scalar(input._h, other, cell.address)
+        made = b_eq_scalar(input._h, other)
     else:
-        status = c_eq(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_eq(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 _Tensor.__eq__ = __eq__
 
@@ -16130,16 +17887,14 @@ def __ne__(input, other):
         input = _tensor(input, "ne", "input")
     if other.__class__ is not _Tensor:
         other = _number(other, "ne", "other")
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_ne_scalar(input._h, other, cell.address)
+        made = b_ne_scalar(input._h, other)
     else:
-        status = c_ne(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_ne(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 _Tensor.__ne__ = __ne__
 
@@ -16151,16 +17906,14 @@ def __lt__(input, other):
         input = _tensor(input, "lt", "input")
     if other.__class__ is not _Tensor:
         other = _number(other, "lt", "other")
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_lt_scalar(input._h, other, cell.address)
+        made = b_lt_scalar(input._h, other)
     else:
-        status = c_lt(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_lt(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 _Tensor.__lt__ = __lt__
 
@@ -16172,16 +17925,14 @@ def __le__(input, other):
         input = _tensor(input, "le", "input")
     if other.__class__ is not _Tensor:
         other = _number(other, "le", "other")
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_le_scalar(input._h, other, cell.address)
+        made = b_le_scalar(input._h, other)
     else:
-        status = c_le(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_le(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 _Tensor.__le__ = __le__
 
@@ -16193,16 +17944,14 @@ def __gt__(input, other):
         input = _tensor(input, "gt", "input")
     if other.__class__ is not _Tensor:
         other = _number(other, "gt", "other")
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_gt_scalar(input._h, other, cell.address)
+        made = b_gt_scalar(input._h, other)
     else:
-        status = c_gt(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_gt(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 _Tensor.__gt__ = __gt__
 
@@ -16214,16 +17963,14 @@ def __ge__(input, other):
         input = _tensor(input, "ge", "input")
     if other.__class__ is not _Tensor:
         other = _number(other, "ge", "other")
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_ge_scalar(input._h, other, cell.address)
+        made = b_ge_scalar(input._h, other)
     else:
-        status = c_ge(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_ge(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 _Tensor.__ge__ = __ge__
 
@@ -16248,5 +17995,5 @@ def __invert__(self):
 _Tensor.__invert__ = __invert__
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "is_read_only", "memory_stats", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
-_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_get", "index_set_", "index_set_scalar_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "data_ptr", "is_read_only", "untyped_storage", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_get", "index_set_", "index_set_scalar_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))

@@ -4,52 +4,76 @@ from ._call import *
 
 c_special_expit = _bind("tensor_special_expit", P, P)
 c_special_expit_out = _bind("tensor_special_expit_out", P, P)
+b_special_expit = _bind_brief("tensor_brief_special_expit", P)
 c_special_exp2 = _bind("tensor_special_exp2", P, P)
 c_special_exp2_out = _bind("tensor_special_exp2_out", P, P)
+b_special_exp2 = _bind_brief("tensor_brief_special_exp2", P)
 c_special_expm1 = _bind("tensor_special_expm1", P, P)
 c_special_expm1_out = _bind("tensor_special_expm1_out", P, P)
+b_special_expm1 = _bind_brief("tensor_brief_special_expm1", P)
 c_special_log1p = _bind("tensor_special_log1p", P, P)
 c_special_log1p_out = _bind("tensor_special_log1p_out", P, P)
+b_special_log1p = _bind_brief("tensor_brief_special_log1p", P)
 c_special_erf = _bind("tensor_special_erf", P, P)
 c_special_erf_out = _bind("tensor_special_erf_out", P, P)
+b_special_erf = _bind_brief("tensor_brief_special_erf", P)
 c_special_erfc = _bind("tensor_special_erfc", P, P)
 c_special_erfc_out = _bind("tensor_special_erfc_out", P, P)
+b_special_erfc = _bind_brief("tensor_brief_special_erfc", P)
 c_special_erfinv = _bind("tensor_special_erfinv", P, P)
 c_special_erfinv_out = _bind("tensor_special_erfinv_out", P, P)
+b_special_erfinv = _bind_brief("tensor_brief_special_erfinv", P)
 c_special_gammaln = _bind("tensor_special_gammaln", P, P)
 c_special_gammaln_out = _bind("tensor_special_gammaln_out", P, P)
+b_special_gammaln = _bind_brief("tensor_brief_special_gammaln", P)
 c_special_digamma = _bind("tensor_special_digamma", P, P)
 c_special_digamma_out = _bind("tensor_special_digamma_out", P, P)
+b_special_digamma = _bind_brief("tensor_brief_special_digamma", P)
 c_special_psi = _bind("tensor_special_psi", P, P)
 c_special_psi_out = _bind("tensor_special_psi_out", P, P)
+b_special_psi = _bind_brief("tensor_brief_special_psi", P)
 c_special_i0 = _bind("tensor_special_i0", P, P)
 c_special_i0_out = _bind("tensor_special_i0_out", P, P)
+b_special_i0 = _bind_brief("tensor_brief_special_i0", P)
 c_special_sinc = _bind("tensor_special_sinc", P, P)
 c_special_sinc_out = _bind("tensor_special_sinc_out", P, P)
-c_special_round = _bind("tensor_special_round", P, Q, P)
-c_special_round_out = _bind("tensor_special_round_out", P, Q, P)
+b_special_sinc = _bind_brief("tensor_brief_special_sinc", P)
+c_special_round = _bind("tensor_special_round", P, P, P)
+c_special_round_out = _bind("tensor_special_round_out", P, P, P)
+b_special_round = _bind_brief("tensor_brief_special_round", P)
 c_special_logit = _bind("tensor_special_logit", P, P, P)
 c_special_logit_out = _bind("tensor_special_logit_out", P, P, P)
-c_special_polygamma = _bind("tensor_special_polygamma", Q, P, P)
-c_special_polygamma_out = _bind("tensor_special_polygamma_out", Q, P, P)
-c_special_multigammaln = _bind("tensor_special_multigammaln", P, Q, P)
-c_special_multigammaln_out = _bind("tensor_special_multigammaln_out", P, Q, P)
+b_special_logit = _bind_brief("tensor_brief_special_logit", P)
+c_special_polygamma = _bind("tensor_special_polygamma", P, P, P)
+c_special_polygamma_out = _bind("tensor_special_polygamma_out", P, P, P)
+b_special_polygamma = _bind_brief("tensor_brief_special_polygamma", P, P)
+c_special_multigammaln = _bind("tensor_special_multigammaln", P, P, P)
+c_special_multigammaln_out = _bind("tensor_special_multigammaln_out", P, P, P)
+b_special_multigammaln = _bind_brief("tensor_brief_special_multigammaln", P, P)
 c_special_gammainc = _bind("tensor_special_gammainc", P, P, P)
 c_special_gammainc_out = _bind("tensor_special_gammainc_out", P, P, P)
+b_special_gammainc = _bind_brief("tensor_brief_special_gammainc", P, P)
 c_special_gammaincc = _bind("tensor_special_gammaincc", P, P, P)
 c_special_gammaincc_out = _bind("tensor_special_gammaincc_out", P, P, P)
+b_special_gammaincc = _bind_brief("tensor_brief_special_gammaincc", P, P)
 c_special_xlogy = _bind("tensor_special_xlogy", P, P, P)
 c_special_xlogy_scalar = _bind("tensor_special_xlogy_scalar", P, _Scalar, P)
 c_special_xlogy_out = _bind("tensor_special_xlogy_out", P, P, P)
 c_special_xlogy_scalar_out = _bind("tensor_special_xlogy_scalar_out", P, _Scalar, P)
+b_special_xlogy = _bind_brief("tensor_brief_special_xlogy", P, P)
+b_special_xlogy_scalar = _bind_brief("tensor_brief_special_xlogy_scalar", P, _Scalar)
 c_special_xlog1py = _bind("tensor_special_xlog1py", P, P, P)
 c_special_xlog1py_scalar = _bind("tensor_special_xlog1py_scalar", P, _Scalar, P)
 c_special_xlog1py_out = _bind("tensor_special_xlog1py_out", P, P, P)
 c_special_xlog1py_scalar_out = _bind("tensor_special_xlog1py_scalar_out", P, _Scalar, P)
+b_special_xlog1py = _bind_brief("tensor_brief_special_xlog1py", P, P)
+b_special_xlog1py_scalar = _bind_brief("tensor_brief_special_xlog1py_scalar", P, _Scalar)
 c_special_zeta = _bind("tensor_special_zeta", P, P, P)
 c_special_zeta_scalar = _bind("tensor_special_zeta_scalar", P, _Scalar, P)
 c_special_zeta_out = _bind("tensor_special_zeta_out", P, P, P)
 c_special_zeta_scalar_out = _bind("tensor_special_zeta_scalar_out", P, _Scalar, P)
+b_special_zeta = _bind_brief("tensor_brief_special_zeta", P, P)
+b_special_zeta_scalar = _bind_brief("tensor_brief_special_zeta_scalar", P, _Scalar)
 
 
 def expit(input, *, out=None):
@@ -63,13 +87,11 @@ def expit(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_expit(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_special_expit(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -84,13 +106,11 @@ def exp2(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_exp2(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_special_exp2(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -105,13 +125,11 @@ def expm1(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_expm1(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_special_expm1(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -126,13 +144,11 @@ def log1p(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_log1p(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_special_log1p(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -147,13 +163,11 @@ def erf(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_erf(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_special_erf(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -168,13 +182,11 @@ def erfc(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_erfc(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_special_erfc(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -189,13 +201,11 @@ def erfinv(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_erfinv(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_special_erfinv(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -210,13 +220,11 @@ def gammaln(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_gammaln(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_special_gammaln(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -231,13 +239,11 @@ def digamma(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_digamma(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_special_digamma(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -252,13 +258,11 @@ def psi(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_psi(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_special_psi(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -273,13 +277,11 @@ def i0(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_i0(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_special_i0(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -294,18 +296,25 @@ def sinc(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_sinc(input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_special_sinc(input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
 def round(input, *, decimals=0, out=None):
     """Another name of `round`."""
+    if decimals.__class__ is _Int and decimals == 0 and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "round", "input")
+        made = b_special_round(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "round", "input")
     if decimals.__class__ is not _Int or not _LOW <= decimals <= _HIGH:
@@ -329,6 +338,15 @@ def round(input, *, decimals=0, out=None):
 
 def logit(input, eps=None, *, out=None):
     """Another name of `logit`."""
+    if eps is None and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "logit", "input")
+        made = b_special_logit(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "logit", "input")
     eps = None if eps is None else _double(eps, "logit", "eps")
@@ -362,13 +380,11 @@ def polygamma(n, input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_polygamma(n, input._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_special_polygamma(n, input._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -385,13 +401,11 @@ def multigammaln(input, p, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_multigammaln(input._h, p, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_special_multigammaln(input._h, p)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -408,13 +422,11 @@ def gammainc(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_gammainc(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_special_gammainc(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -431,13 +443,11 @@ def gammaincc(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
-    status = c_special_gammaincc(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+    made = b_special_gammaincc(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -457,16 +467,14 @@ def xlogy(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_special_xlogy_scalar(input._h, other, cell.address)
+        made = b_special_xlogy_scalar(input._h, other)
     else:
-        status = c_special_xlogy(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_special_xlogy(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -490,16 +498,14 @@ def xlog1py(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_special_xlog1py_scalar(input._h, other, cell.address)
+        made = b_special_xlog1py_scalar(input._h, other)
     else:
-        status = c_special_xlog1py(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_special_xlog1py(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 
@@ -523,16 +529,14 @@ def zeta(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        status = c_special_zeta_scalar(input._h, other, cell.address)
+        made = b_special_zeta_scalar(input._h, other)
     else:
-        status = c_special_zeta(input._h, other._h, cell.address)
-    if status:
-        raise _failure(status)
+        made = b_special_zeta(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
     result = _new(_Tensor)
-    result._h = cell.p
-    _put(cell)
+    result._h = made
     return result
 
 

@@ -1,4 +1,4 @@
-"""Dtypes, devices, layouts, defaults, generators, storages."""
+"""Dtypes, devices, layouts, defaults, generators."""
 
 import pickle
 
@@ -92,24 +92,6 @@ def test_generators_repeat():
     assert torch.rand(3, generator=g).tolist() == a.tolist()
     h = pickle.loads(pickle.dumps(g))
     assert torch.rand(3, generator=h).tolist() == torch.rand(3, generator=g).tolist()
-
-
-def test_storages_share():
-    x = torch.tensor([1, 2, 3])
-    s = x.untyped_storage()
-    assert s.nbytes() == 24 and s.data_ptr() == x.data_ptr() and x[1:].untyped_storage().data_ptr() == s.data_ptr()
-    t = x.storage()
-    t[0] = 9
-    assert x.tolist() == [9, 2, 3] and list(t) == [9, 2, 3] and t.dtype is torch.int64 and len(t) == 3
-    assert repr(t) == " 9\n 2\n 3\n[torch.storage.TypedStorage(dtype=torch.int64, device=cpu) of size 3]"
-    assert s.clone().tolist()[:2] == [9, 0]
-
-
-def test_set_from_a_storage():
-    s = torch.UntypedStorage(8)
-    x = torch.zeros(0, dtype=torch.int32).set_(s, 0, (2,), (1,))
-    x.fill_(3)
-    assert s.tolist() == [3, 0, 0, 0] * 2
 
 
 def test_legacy_constructors():

@@ -192,6 +192,9 @@ def operator_call(name, operands):
 def printed():
     absent = pytest.mark.xfail(reason="no such operator so far", raises=AttributeError, strict=True)
     for row in table("printed"):
+        # Typed storages print as in PyTorch's tutorials; tests/test_storage.py has them.
+        if row["expr"].endswith(".storage()"):
+            continue
         yield pytest.param(row, id=row["expr"], marks=[absent] if row["expr"].startswith(NOT_THERE) else [])
 
 

@@ -251,7 +251,11 @@ func (f form) cArgument(i int) string {
 	case "device":
 		return fmt.Sprintf("LT_ENUM(%s.type, -1, 2, %s); %s.device = %s;", name, op, slot, name)
 	case "dtype":
-		return fmt.Sprintf("LT_ENUM(%s, -1, 13, %s); %s.i = %s;", name, op, slot, name)
+		last := 13
+		if f.op.Args[0].Type.Base == "Storage" {
+			last = 18 // quantized types too
+		}
+		return fmt.Sprintf("LT_ENUM(%s, -1, %d, %s); %s.i = %s;", name, last, op, slot, name)
 	case "layout":
 		return fmt.Sprintf("LT_ENUM(%s, -1, 5, %s); %s.i = %s;", name, op, slot, name)
 	case "memory_format":
@@ -339,6 +343,9 @@ func generateC(out *output, ops []*schema.Operator) error {
 		for id := start; id < min(start+exportsPerFile, len(ops)); id++ {
 			for _, f := range forms(ops[id]) {
 				b.WriteString(f.definition(id))
+			}
+			for _, f := range briefForms(ops[id]) {
+				b.WriteString(f.briefDefinition())
 			}
 		}
 		out.write(fmt.Sprintf("capi/gen_exports_%d.c", start/exportsPerFile), b.String())

@@ -70,8 +70,11 @@ func goCall(o *schema.Operator) string {
 	setter := map[string]string{"Tensor": "setTensors", "Storage": "setStorage", "Generator": "setGenerator", "Scalar": "setScalar", "int": "setInt", "bool": "setBool",
 		"float": "setFloat", "str": "setStr", "dtype": "setDtype", "pointer": "setPointer", "device": "setDevice"}[o.Returns[0].Type.Base]
 	var names []string
-	for i := range o.Returns {
+	for i, r := range o.Returns {
 		names = append(names, fmt.Sprintf("r%d", i))
+		if r.Type.Base != o.Returns[0].Type.Base {
+			setter = "setMixed"
+		}
 	}
 	results := strings.Join(names, ", ")
 	return fmt.Sprintf("func(f frame) error { %s, err := %s; return f.%s(err, %s) }", results, call, setter, results)

@@ -27,7 +27,7 @@ type pyFunction struct {
 }
 
 // pyInternal are the functions that the hand-written modules call and that users do not see.
-var pyInternal = []string{"scalar_operand", "to_string", "parse_device", "default_generator", "from_data", "from_blob", "index_get", "index_set_", "index_set_scalar_",
+var pyInternal = []string{"scalar_operand", "to_string", "parse_device", "default_generator", "from_data", "from_blob", "lend", "index_get", "index_set_", "index_set_scalar_",
 	"save", "save_bytes", "save_dict", "load", "load_bytes", "load_dict", "npy_save", "npy_save_bytes", "npy_load", "npy_load_bytes", "npz_save",
 	"npz_save_bytes", "npz_load", "npz_load_bytes", "set_default_device", "get_default_device", "set_default_dtype", "slice", "T", "H", "mT", "mH"}
 
@@ -229,35 +229,14 @@ func pyArgtypes(f form) []string {
 	var out []string
 	for i, a := range f.op.Args {
 		if a.Type.List || a.Type.Base == "Index" {
-			out = append(out, "P", "Q")
+			out = append(out, "P", "P")
 			continue
 		}
-		switch f.base(i) {
-		case "Scalar":
-			out = append(out, "_Scalar")
-		case "int":
-			out = append(out, "Q")
-		case "float":
-			if a.Type.Optional {
-				out = append(out, "P")
-			} else {
-				out = append(out, "D")
-			}
-		case "bool":
-			if a.Type.Optional {
-				out = append(out, "E")
-			} else {
-				out = append(out, "B")
-			}
-		case "str":
-			out = append(out, "T")
-		case "dtype", "layout", "memory_format":
-			out = append(out, "E")
-		case "device":
-			out = append(out, "_Device")
-		default:
-			out = append(out, "P")
+		kind := map[string]string{"Scalar": "_Scalar", "float": "D", "str": "T", "device": "_Device"}[f.base(i)]
+		if kind == "" || kind == "D" && a.Type.Optional {
+			kind = "P"
 		}
+		out = append(out, kind)
 	}
 	if f.mode == "inplace" {
 		return out
@@ -272,6 +251,8 @@ func pyArgtypes(f form) []string {
 }
 
 func pyCName(f form) string { return "c" + strings.TrimPrefix(f.name(), "tensor") }
+
+func pyBriefName(f form) string { return "b" + strings.TrimPrefix(f.name(), "tensor") }
 
 // code collects indented lines.
 type code struct {
@@ -402,40 +383,12 @@ func (v *pyOverload) body(c *code, function string) {
 	if v.factory() {
 		c.when("requires_grad or pin_memory", "_unsupported(requires_grad, pin_memory)")
 	}
-	operands := o.Operands()
-	last := -1
-	if len(operands) > 0 && !(v.inplace && operands[len(operands)-1] == 0) {
-		last = operands[len(operands)-1]
+	if len(briefArgs(o)) < len(o.Args) {
+		v.briefly(c, function)
 	}
-	var pass []string
-	operandAt := -1 // where the operand that may be a number stands in pass
-	for i, a := range o.Args {
-		if i == last {
-			operandAt = len(pass)
-		}
-		if v.inplace && i == 0 {
-			a.Type.Base = "Tensor"
-		}
-		pass = append(pass, c.convert(a, function, i == last)...)
-	}
+	g := v.given(c, o, function)
 	call := func(mode string, results ...string) {
-		plain := form{o, mode, false}
-		args := strings.Join(append(slices.Clone(pass), results...), ", ")
-		if last < 0 {
-			c.line("status = %s(%s)", pyCName(plain), args)
-			return
-		}
-		name := pyName(o.Args[last].Name)
-		number := slices.Clone(pass)
-		number[operandAt] = name
-		c.line("if %s.__class__ is _Scalar:", name)
-		c.indent++
-		c.line("status = %s(%s)", pyCName(form{o, mode, true}), strings.Join(append(number, results...), ", "))
-		c.indent--
-		c.line("else:")
-		c.indent++
-		c.line("status = %s(%s)", pyCName(plain), args)
-		c.indent--
+		g.call(c, func(f form) string { return pyCName(f) }, "status", mode, results...)
 	}
 	fail := func() { c.when("status", "raise _failure(status)") }
 	if v.takesOut() {
@@ -471,7 +424,101 @@ func (v *pyOverload) body(c *code, function string) {
 		}
 		return
 	}
+	if n := len(briefArgs(o)); n > 0 && n == len(o.Args) {
+		g.brief(c)
+		return
+	}
 	v.results(c, call, fail)
+}
+
+// given are the arguments of a call as its statements have checked them.
+type given struct {
+	op        *schema.Operator
+	pass      []string // what to pass to C
+	last      int      // the operand that may be a number, -1 when there is none
+	operandAt int      // its position in pass
+}
+
+// given writes the statements that check the arguments of o.
+func (v *pyOverload) given(c *code, o *schema.Operator, function string) given {
+	g := given{op: o, last: -1}
+	if operands := o.Operands(); len(operands) > 0 && !(v.inplace && operands[len(operands)-1] == 0) {
+		g.last = operands[len(operands)-1]
+	}
+	for i, a := range o.Args {
+		if i == g.last {
+			g.operandAt = len(g.pass)
+		}
+		if v.inplace && i == 0 {
+			a.Type.Base = "Tensor"
+		}
+		g.pass = append(g.pass, c.convert(a, function, i == g.last)...)
+	}
+	return g
+}
+
+// call writes the call of the C function, or the choice between its two forms, and keeps what it returns.
+func (g given) call(c *code, name func(form) string, result, mode string, results ...string) {
+	args := strings.Join(append(slices.Clone(g.pass), results...), ", ")
+	if g.last < 0 {
+		c.line("%s = %s(%s)", result, name(form{g.op, mode, false}), args)
+		return
+	}
+	operand := pyName(g.op.Args[g.last].Name)
+	number := slices.Clone(g.pass)
+	number[g.operandAt] = operand
+	c.line("if %s.__class__ is _Scalar:", operand)
+	c.indent++
+	c.line("%s = %s(%s)", result, name(form{g.op, mode, true}), strings.Join(append(number, results...), ", "))
+	c.indent--
+	c.line("else:")
+	c.indent++
+	c.line("%s = %s(%s)", result, name(form{g.op, mode, false}), args)
+	c.indent--
+}
+
+// brief writes the call of the brief form, and the return of its result.
+func (g given) brief(c *code) {
+	g.call(c, pyBriefName, "made", "function")
+	c.when("made < _HANDLES", "raise _failure(made)")
+	c.line("result = _new(_Tensor)")
+	c.line("result._h = made")
+	c.line("return result")
+}
+
+// isDefault is the condition that an argument has its default.
+func isDefault(a schema.Arg) string {
+	name, value := pyName(a.Name), pyDefault(a)
+	kind := map[string]string{"int": "_Int", "float": "_Float"}[a.Type.Base]
+	if a.Type.Base == "Scalar" && value[0] != '_' {
+		kind = "_Int"
+	}
+	if value == "None" || kind == "" {
+		return name + " is " + value
+	}
+	return fmt.Sprintf("%s.__class__ is %s and %s == %s", name, kind, name, value)
+}
+
+// briefly writes the shorter way that a call takes whose other arguments have their defaults.
+func (v *pyOverload) briefly(c *code, function string) {
+	short := brief(v.op)
+	if v.inplace || len(short.Args) == 0 {
+		return
+	}
+	taken := briefArgs(v.op)
+	var defaults []string
+	for i, a := range v.op.Args {
+		if !slices.Contains(taken, i) {
+			defaults = append(defaults, isDefault(a))
+		}
+	}
+	if v.takesOut() {
+		defaults = append(defaults, "out is None")
+	}
+	c.line("if %s:", strings.Join(defaults, " and "))
+	c.indent++
+	v.given(c, short, function).brief(c)
+	c.indent--
 }
 
 // resultType is the name of the tuple type of several results.
@@ -480,7 +527,7 @@ func (v *pyOverload) resultType() string { return v.private + "_result" }
 // results writes the call that makes new results, and their return.
 func (v *pyOverload) results(c *code, call func(string, ...string), fail func()) {
 	o := v.op
-	if len(o.Returns) == 1 && !o.Returns[0].Type.List && o.Returns[0].Type.Base == "Tensor" {
+	if len(o.Returns) == 1 && o.Returns[0].Type == (schema.Type{Base: "Tensor"}) {
 		c.line("cell = _take() if _cells else _Cell()")
 		call("function", "cell.address")
 		fail()
@@ -575,6 +622,12 @@ func pyModuleText(list []*pyFunction) string {
 			for _, cf := range forms(v.op) {
 				if (cf.mode == "inplace") == v.inplace {
 					c.line(`%s = _bind("%s", %s)`, pyCName(cf), cf.name(), strings.Join(pyArgtypes(cf), ", "))
+				}
+			}
+			if !v.inplace {
+				for _, bf := range briefForms(v.op) {
+					short := form{brief(v.op), "function", bf.scalar}
+					c.line(`%s = _bind_brief("%s", %s)`, pyBriefName(bf), bf.briefName(), strings.Join(pyArgtypes(short)[:len(pyArgtypes(short))-1], ", "))
 				}
 			}
 		}

@@ -234,9 +234,9 @@ var pyBinary = []struct {
 
 // operator writes a binary operator method with a body of its own, which spares the most frequent calls one more call.
 func (c *code) operator(dunder string, v *pyOverload) {
-	op := *v.op
+	op := brief(v.op)
 	op.Variants = []string{"function"}
-	body := &pyOverload{op: &op, private: v.private}
+	body := &pyOverload{op: op, private: v.private}
 	c.WriteString("\n\n")
 	c.line("def __%s__(%s):", dunder, body.parameters())
 	c.indent++

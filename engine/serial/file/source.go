@@ -50,11 +50,11 @@ func (s *Source) Close() {
 }
 
 // Map maps the file into memory.
-func (s *Source) Map(op string) (*storage.Mapping, error) {
+func (s *Source) Map(op string) (*storage.Storage, error) {
 	if s.file == nil {
 		return nil, status.Valuef("%s: only a file on disk can be mapped, not bytes in memory", op)
 	}
-	return storage.Map(op, s.file, s.Size)
+	return storage.FromOpenFile(op, s.file, s.Size)
 }
 
 // Bytes reads length bytes from offset on.

@@ -132,7 +132,10 @@ func (h *header) mapped(op string, source *file.Source) (*tensor.Tensor, error) 
 		return nil, err
 	}
 	defer m.Release()
-	s := m.Storage(h.size, source.Size-h.size)
+	s, err := m.Slice(op, h.size, source.Size)
+	if err != nil {
+		return nil, err
+	}
 	defer s.Release()
 	return tensor.New(op, s, h.dtype, h.shape, h.strides(), 0)
 }

@@ -222,7 +222,7 @@ func (f *File) Select(names []string, mmap bool) ([]string, []*tensor.Tensor, er
 	if err != nil {
 		return nil, nil, err
 	}
-	var mapping *storage.Mapping
+	var mapping *storage.Storage
 	if mmap {
 		if mapping, err = f.source.Map(f.op); err != nil {
 			return nil, nil, err
@@ -290,13 +290,16 @@ func (f *File) unknown(e *entry) error {
 }
 
 // tensor makes the tensor of an entry: over the mapping where its elements are aligned there, otherwise yet to be read.
-func (f *File) tensor(e *entry, mapping *storage.Mapping) (t *tensor.Tensor, mapped bool, err error) {
+func (f *File) tensor(e *entry, mapping *storage.Storage) (t *tensor.Tensor, mapped bool, err error) {
 	d := e.kind.dtype
 	if mapping == nil || e.begin%d.ToReal().Size() != 0 {
 		t, err = tensor.Empty(f.op, e.shape, d, device.Host)
 		return t, false, err
 	}
-	s := mapping.Storage(e.begin, e.end-e.begin)
+	s, err := mapping.Slice(f.op, e.begin, e.end)
+	if err != nil {
+		return nil, false, err
+	}
 	defer s.Release()
 	t, err = tensor.New(f.op, s, d, e.shape, contiguous(e.shape), 0)
 	return t, true, err

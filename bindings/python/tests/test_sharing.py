@@ -1,0 +1,137 @@
+"""Memory shared between processes, and mapped files."""
+
+import multiprocessing
+import os
+import pickle
+
+import numpy as np
+import pytest
+
+import libtensor as torch
+import libtensor.multiprocessing as mp
+
+spawn = multiprocessing.get_context("spawn")
+
+
+def add_to(tensor, view, done):
+    tensor.add_(1)
+    view[0] = 70
+    done.put((tensor.is_shared(), view.data_ptr() - tensor.data_ptr(), tensor.untyped_storage() == view.untyped_storage()))
+
+
+def test_spawned_worker_writes_the_same_bytes():
+    t = torch.zeros(4)
+    done = mp.Queue()
+    worker = mp.Process(target=add_to, args=(t, t[2:], done))
+    worker.start()
+    assert done.get(timeout=60) == (True, 8, True)
+    worker.join()
+    assert worker.exitcode == 0 and t.tolist() == [1.0, 1.0, 70.0, 1.0] and t.is_shared()
+
+
+def echo(inbox, outbox):
+    for item in iter(inbox.get, None):
+        outbox.put(item)
+        if isinstance(item, torch.Tensor) and not item.is_meta and item.numel():
+            item.mul_(2)
+    outbox.put(None)
+
+
+def test_queues_carry_shared_memory():
+    inbox, outbox = spawn.Queue(), spawn.Queue()
+    worker = spawn.Process(target=echo, args=(inbox, outbox))
+    worker.start()
+    t = torch.arange(6).reshape(2, 3).share_memory_()
+    for sent in (t, t.t()[1:], torch.empty(0), torch.empty(2, 3, device="meta"), t.untyped_storage(), t.storage()):
+        inbox.put(sent)
+    back, view, empty, meta, untyped, typed = [outbox.get(timeout=60) for _ in range(6)]
+    inbox.put(None)
+    assert outbox.get(timeout=60) is None
+    worker.join()
+    # What comes back is the storage that this process has.
+    assert back.data_ptr() == t.data_ptr() and view.stride() == (1, 3) and view.storage_offset() == 1
+    assert untyped == t.untyped_storage() and typed == t.storage()
+    assert t.tolist() == [[0, 4, 8], [6, 16, 20]]
+    assert empty.shape == (0,) and meta.is_meta and meta.shape == (2, 3)
+
+
+def total(tensor):
+    tensor[0] = 100
+    return tensor.sum().item()
+
+
+def test_memory_of_another_library_arrives_as_a_copy():
+    array = np.ones(3, "f4")
+    lent = torch.ones(3)
+    kept = lent.numpy()
+    with spawn.Pool(1) as pool:
+        assert pool.map(total, [torch.from_numpy(array), lent]) == [102.0, 102.0]
+    assert array.tolist() == [1, 1, 1] and kept.tolist() == [1, 1, 1] and not lent.is_shared()
+
+
+def test_plain_pickles_copy_shared_memory():
+    t = torch.ones(2).share_memory_()
+    u = pickle.loads(pickle.dumps(t))
+    u[0] = 5
+    assert t.tolist() == [1.0, 1.0] and not u.is_shared()
+
+
+def test_share_memory_moves_every_view():
+    t = torch.tensor([1, 2, 3])
+    view = t[1:]
+    assert not t.is_shared() and t.share_memory_() is t and view.is_shared() and view.tolist() == [2, 3]
+    view[0] = 9
+    assert t.tolist() == [1, 9, 3]
+    with pytest.raises(RuntimeError, match="not resizable"):
+        t.resize_(100)
+    assert torch.empty(0).share_memory_().is_shared() and torch.empty(2, device="meta").is_shared()
+
+
+def test_what_cannot_be_shared():
+    t = torch.ones(2)
+    array = t.numpy()
+    with pytest.raises(RuntimeError, match="cannot be moved"):
+        t.share_memory_()
+    assert array.tolist() == t.tolist() == [1.0, 1.0]
+    with pytest.raises(RuntimeError, match="meta"):
+        torch.empty(2, device="meta").share_memory_()
+
+
+def test_descriptors_do_not_leak():
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(50):
+        torch.ones(1000).share_memory_()
+    torch.zeros(1)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_shared_file(tmp_path):
+    path = tmp_path / "bytes"
+    path.write_bytes(bytes(range(16)))
+    s = torch.UntypedStorage.from_file(str(path), shared=True, nbytes=32)
+    assert path.stat().st_size == 32 and s.filename == str(path) and s.is_shared() and not s.resizable()
+    s[0] = 200
+    assert path.read_bytes()[:2] == b"\xc8\x01"
+    with pytest.raises(RuntimeError, match=f"mapped from file <{path}>"):
+        s.resize_(64)
+    assert torch.UntypedStorage.from_file(str(tmp_path / "new"), True, 8).tolist() == [0] * 8
+    assert torch.IntStorage.from_file(str(path), shared=False, size=2).tolist() == [0x030201C8, 0x07060504]
+
+
+def test_private_file(tmp_path):
+    path = tmp_path / "bytes"
+    path.write_bytes(bytes(range(16)))
+    t = torch.from_file(str(path), size=4, dtype=torch.int32)
+    t[0] = 0
+    assert path.read_bytes() == bytes(range(16)) and t.tolist()[:2] == [0, 0x07060504]
+    assert t.untyped_storage().filename is None and torch.from_file(str(path)).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("name", "nbytes", "fact"),
+    [("absent", 8, "unable to open file"), ("bytes", 20, "has 16 bytes, fewer than the 20"), ("bytes", -1, "-1 bytes")],
+)
+def test_files_that_cannot_be_mapped(tmp_path, name, nbytes, fact):
+    (tmp_path / "bytes").write_bytes(bytes(16))
+    with pytest.raises(RuntimeError, match=fact):
+        torch.UntypedStorage.from_file(str(tmp_path / name), nbytes=nbytes)

@@ -1,0 +1,217 @@
+package storage
+
+// #include <stdlib.h>
+// #include "region.h"
+import "C"
+
+import (
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+// region is the file, or the memory of several processes, that a storage's bytes are.
+type region struct {
+	fd       C.int // -1 for private mappings, which need none
+	length   int64
+	filename string // "" for memory without a name
+	shared   bool   // changes reach the file and the other processes
+	counted  int64  // bytes that count as in use
+	key      [2]uint64
+}
+
+// shared finds the storage of shared memory that this process has open, so that memory which arrives twice, or comes
+// back, is one storage.
+var shared struct {
+	sync.Mutex
+	open map[[2]uint64]*Storage
+}
+
+func failed(m *C.lt_region) error {
+	if m.error == 0 {
+		return nil
+	}
+	return syscall.Errno(m.error)
+}
+
+// FromFile maps the first nbytes of a file. With share, changes go to the file, which is made or lengthened where it is
+// too short; otherwise they stay in this storage.
+func FromFile(op, filename string, share bool, nbytes int64) (*Storage, error) {
+	if nbytes < 0 {
+		return nil, status.Runtimef("%s: cannot map %d bytes of file <%s>", op, nbytes, filename)
+	}
+	path := C.CString(filename)
+	defer C.free(unsafe.Pointer(path))
+	var m C.lt_region
+	C.lt_open(&m, path, boolInt(share))
+	defer func() { C.lt_close(m.fd) }()
+	if err := failed(&m); err != nil {
+		return nil, status.Runtimef("%s: unable to open file <%s>: %v", op, filename, err)
+	}
+	if nbytes > int64(m.length) {
+		if !share {
+			return nil, status.Runtimef("%s: file <%s> has %d bytes, fewer than the %d to map; shared=True lengthens it", op, filename, m.length, nbytes)
+		}
+		if C.lt_extend(&m, C.int64_t(nbytes)); m.error != 0 {
+			return nil, status.Runtimef("%s: unable to lengthen file <%s> to %d bytes: %v", op, filename, nbytes, failed(&m))
+		}
+	}
+	if !share {
+		filename = ""
+	}
+	return mapped(op, &m, filename, nbytes, share)
+}
+
+// FromOpenFile maps the first nbytes of f. Changes stay in this storage, and f may be closed.
+func FromOpenFile(op string, f *os.File, nbytes int64) (*Storage, error) {
+	m := C.lt_region{fd: C.int(f.Fd())}
+	return mapped(op, &m, "", nbytes, false)
+}
+
+// FromDescriptor maps nbytes of the shared memory that fd describes. The descriptor stays the caller's.
+func FromDescriptor(op string, fd, nbytes int64) (*Storage, error) {
+	var m C.lt_region
+	C.lt_open_again(&m, C.int(fd))
+	defer func() { C.lt_close(m.fd) }()
+	if err := failed(&m); err != nil {
+		return nil, status.Valuef("%s: descriptor %d is not of shared memory: %v", op, fd, err)
+	}
+	if nbytes < 0 || nbytes > int64(m.length) {
+		return nil, status.Valuef("%s: descriptor %d has %d bytes, which does not allow for %d", op, fd, m.length, nbytes)
+	}
+	return mapped(op, &m, "", nbytes, true)
+}
+
+// mapped makes the storage of an open descriptor, or finds the one that this process has of the same memory. A shared one
+// keeps the descriptor.
+func mapped(op string, m *C.lt_region, filename string, nbytes int64, share bool) (*Storage, error) {
+	key := [2]uint64{uint64(m.device), uint64(m.id)}
+	if share {
+		shared.Lock()
+		defer shared.Unlock()
+		if s := shared.open[key]; s != nil && s.nbytes == nbytes && s.revive() {
+			return s, nil
+		}
+	}
+	if nbytes > 0 {
+		if C.lt_map(m, C.int64_t(nbytes), boolInt(share)); m.error != 0 {
+			return nil, status.Memoryf("%s: unable to map %d bytes: %v", op, nbytes, failed(m))
+		}
+	}
+	s := &Storage{data: m.data, nbytes: nbytes, device: device.Host, refs: 1}
+	behind := &region{fd: -1, length: nbytes, filename: filename, shared: share, key: key}
+	s.backing = behind
+	memory.blocks.Add(1)
+	if share {
+		behind.fd, m.fd = m.fd, -1
+		behind.register(s)
+	}
+	return s, nil
+}
+
+// register makes a storage the one that mapped finds. The lock is held.
+func (r *region) register(s *Storage) {
+	if shared.open == nil {
+		shared.open = map[[2]uint64]*Storage{}
+	}
+	shared.open[r.key] = s
+}
+
+// revive takes a reference unless the last one is gone.
+func (s *Storage) revive() bool {
+	for {
+		refs := atomic.LoadInt64(&s.refs)
+		if refs == 0 {
+			return false
+		}
+		if atomic.CompareAndSwapInt64(&s.refs, refs, refs+1) {
+			return true
+		}
+	}
+}
+
+// Share moves the bytes into memory that other processes can map. It does nothing when they are there already.
+func (s *Storage) Share(op string) error {
+	switch {
+	case s.Shared():
+		return nil
+	case s.device.Type != device.CPU:
+		return status.Runtimef("%s: a storage on device %v cannot be shared; only those on the cpu can", op, s.device)
+	case s.fixed.Load():
+		return status.Runtimef("%s: the storage cannot be moved to shared memory: an array of the host language shares its memory; share it before, or a clone()", op)
+	}
+	if err := account(op, s.nbytes); err != nil {
+		return err
+	}
+	var m C.lt_region
+	C.lt_open_anonymous(&m, C.int64_t(s.nbytes))
+	if m.error == 0 && s.nbytes > 0 {
+		C.lt_map(&m, C.int64_t(s.nbytes), 1)
+	}
+	if err := failed(&m); err != nil {
+		C.lt_close(m.fd)
+		memory.inUse.Add(-s.nbytes)
+		return status.Memoryf("%s: unable to make %d bytes of shared memory: %v", op, s.nbytes, err)
+	}
+	if s.nbytes > 0 {
+		copy(unsafe.Slice((*byte)(m.data), s.nbytes), s.Bytes())
+	}
+	s.free()
+	s.data, s.capacity, s.readOnly = m.data, 0, false
+	behind := &region{fd: m.fd, length: s.nbytes, shared: true, counted: s.nbytes, key: [2]uint64{uint64(m.device), uint64(m.id)}}
+	s.backing = behind
+	memory.blocks.Add(1)
+	shared.Lock()
+	defer shared.Unlock()
+	behind.register(s)
+	return nil
+}
+
+// Shared tells whether other processes can map the bytes.
+func (s *Storage) Shared() bool {
+	m, ok := s.backing.(*region)
+	return ok && m.shared
+}
+
+// Descriptor is the file descriptor of shared memory, for another process to map; the storage owns it.
+func (s *Storage) Descriptor(op string) (int64, error) {
+	if !s.Shared() {
+		return 0, status.Runtimef("%s: the storage is not in shared memory; share_memory_() moves it there", op)
+	}
+	return int64(s.backing.(*region).fd), nil
+}
+
+// Filename is the file that changes go to, "" without one.
+func (s *Storage) Filename() string {
+	if m, ok := s.backing.(*region); ok {
+		return m.filename
+	}
+	return ""
+}
+
+// release gives the mapping and its descriptor back.
+func (r *region) release(s *Storage, data unsafe.Pointer) {
+	if r.shared {
+		shared.Lock()
+		if shared.open[r.key] == s {
+			delete(shared.open, r.key)
+		}
+		shared.Unlock()
+	}
+	C.lt_unmap(data, C.int64_t(r.length))
+	C.lt_close(r.fd)
+	memory.inUse.Add(-r.counted)
+	memory.blocks.Add(-1)
+}
+
+func boolInt(b bool) C.int {
+	if b {
+		return 1
+	}
+	return 0
+}

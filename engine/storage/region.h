@@ -1,0 +1,29 @@
+// Memory behind a file descriptor: files, and anonymous memory that processes share.
+#ifndef LIBTENSOR_STORAGE_REGION_H
+#define LIBTENSOR_STORAGE_REGION_H
+
+#include <stdint.h>
+
+// What the functions below find out. error is an errno, 0 when all went well.
+typedef struct lt_region {
+  void *data;
+  int64_t length;       // of the mapping, or of the file
+  uint64_t device, id;  // equal for descriptors of the same memory
+  int fd, error;
+} lt_region;
+
+// Opens a file, making it when create is set; writable says what the descriptor allows.
+void lt_open(lt_region *m, const char *path, int writable);
+// Makes anonymous memory of length zero bytes whose size nobody can change.
+void lt_open_anonymous(lt_region *m, int64_t length);
+// Another descriptor of the same memory, which outlives the one given.
+void lt_open_again(lt_region *m, int fd);
+// Makes the file at least length bytes long.
+void lt_extend(lt_region *m, int64_t length);
+// Maps length bytes; shared changes reach the file.
+void lt_map(lt_region *m, int64_t length, int shared);
+// Gives back what is there of mapping and descriptor (-1: none).
+void lt_unmap(void *data, int64_t length);
+void lt_close(int fd);
+
+#endif
