@@ -196,7 +196,7 @@ func TestHostilePickles(t *testing.T) {
 }
 
 // live is the number of storages that hold bytes.
-func live() int64 { return storage.MemoryStats().Blocks }
+func live() int64 { return storage.MemoryStats().Storages }
 
 func TestAmplificationIsRefused(t *testing.T) {
 	// A list that holds one list twice, which holds one twice, ...: 2^60 items when written out.

@@ -157,13 +157,13 @@ func FuzzLoad(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		before := storage.MemoryStats().Blocks
+		before := storage.MemoryStats().Storages
 		x, err := Load("load", file.Memory(data), false)
 		if err == nil {
 			require.LessOrEqual(t, x.Storage().Nbytes(), int64(len(data)))
 			x.Release()
 		}
-		require.Equal(t, before, storage.MemoryStats().Blocks)
+		require.Equal(t, before, storage.MemoryStats().Storages)
 	})
 }
 
@@ -174,11 +174,11 @@ func FuzzLoadArchive(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		before := storage.MemoryStats().Blocks
+		before := storage.MemoryStats().Storages
 		_, tensors, _ := LoadArchive("load", file.Memory(data))
 		for _, x := range tensors {
 			x.Release()
 		}
-		require.Equal(t, before, storage.MemoryStats().Blocks)
+		require.Equal(t, before, storage.MemoryStats().Storages)
 	})
 }

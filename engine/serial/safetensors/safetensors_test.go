@@ -193,7 +193,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(data)
 	f.Add(image(f, `{"k":"v"}`, []string{"a", "b"}, made(f, dtype.Int32, 2), made(f, dtype.Int8, 3)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		before := storage.MemoryStats().Blocks
+		before := storage.MemoryStats().Storages
 		_, tensors, _, err := load(file.Memory(data))
 		if err == nil {
 			var total int64
@@ -203,6 +203,6 @@ func FuzzOpen(f *testing.F) {
 			require.LessOrEqual(t, total, int64(len(data)))
 			release(tensors)
 		}
-		require.Equal(t, before, storage.MemoryStats().Blocks)
+		require.Equal(t, before, storage.MemoryStats().Storages)
 	})
 }
