@@ -3214,10 +3214,20 @@ TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tens
   return status;
 }
 
+TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fill_value, bool wrap) {
+  lt_value a[3];
+  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fill_diagonal_", "self");
+  LT_SCALAR(fill_value, LT_MUST, "fill_diagonal_", "fill_value"); a[1].scalar = fill_value;
+  a[2].i = wrap;
+  tensor_status status = lt_invoke(&frame, "fill_diagonal_");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "zeros", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
@@ -3231,7 +3241,7 @@ TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
@@ -3250,7 +3260,7 @@ TENSOR_API intptr_t tensor_brief_zeros(const int64_t *size, int64_t size_len) {
 TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "ones", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
@@ -3264,7 +3274,7 @@ TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
@@ -3283,7 +3293,7 @@ TENSOR_API intptr_t tensor_brief_ones(const int64_t *size, int64_t size_len) {
 TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "full", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
@@ -3298,7 +3308,7 @@ TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
@@ -3318,7 +3328,7 @@ TENSOR_API intptr_t tensor_brief_full(const int64_t *size, int64_t size_len, ten
 TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "empty", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
@@ -3333,7 +3343,7 @@ TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
@@ -3353,7 +3363,7 @@ TENSOR_API intptr_t tensor_brief_empty(const int64_t *size, int64_t size_len) {
 TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "empty_strided", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty_strided", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SPAN(stride, stride_len, "empty_strided", "stride"); a[1].list.data = stride, a[1].list.length = stride_len;
   LT_ENUM(dtype, -1, 13, "empty_strided", "dtype"); a[2].i = dtype;
@@ -3375,7 +3385,7 @@ TENSOR_API intptr_t tensor_brief_empty_strided(const int64_t *size, int64_t size
 TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size_len, const int64_t *physical_layout, int64_t physical_layout_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "empty_permuted", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty_permuted", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SPAN(physical_layout, physical_layout_len, "empty_permuted", "physical_layout"); a[1].list.data = physical_layout, a[1].list.length = physical_layout_len;
   LT_ENUM(dtype, -1, 13, "empty_permuted", "dtype"); a[2].i = dtype;
@@ -3397,7 +3407,7 @@ TENSOR_API intptr_t tensor_brief_empty_permuted(const int64_t *size, int64_t siz
 TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "scalar_tensor", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(s, LT_MUST, "scalar_tensor", "s"); a[0].scalar = s;
   LT_ENUM(dtype, -1, 13, "scalar_tensor", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "scalar_tensor", "layout"); a[2].i = layout;
@@ -3418,7 +3428,7 @@ TENSOR_API intptr_t tensor_brief_scalar_tensor(tensor_scalar s) {
 TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange.start", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
@@ -3433,7 +3443,7 @@ TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar 
 
 TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 82, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 83, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
@@ -3453,7 +3463,7 @@ TENSOR_API intptr_t tensor_brief_arange_start(tensor_scalar start, tensor_scalar
 TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange.start_step", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
@@ -3469,7 +3479,7 @@ TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_sc
 
 TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 83, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 84, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
@@ -3490,7 +3500,7 @@ TENSOR_API intptr_t tensor_brief_arange_start_step(tensor_scalar start, tensor_s
 TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
@@ -3504,7 +3514,7 @@ TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, te
 
 TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 84, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 85, .mode = LT_OUT, .args = a};
   LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
@@ -3523,7 +3533,7 @@ TENSOR_API intptr_t tensor_brief_arange(tensor_scalar end) {
 TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "range", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
@@ -3539,7 +3549,7 @@ TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, te
 
 TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 85, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 86, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
@@ -3560,7 +3570,7 @@ TENSOR_API intptr_t tensor_brief_range(tensor_scalar start, tensor_scalar end) {
 TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3576,7 +3586,7 @@ TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end,
 
 TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 86, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 87, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3597,7 +3607,7 @@ TENSOR_API intptr_t tensor_brief_linspace(tensor_scalar start, tensor_scalar end
 TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.tensor_tensor", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -3613,7 +3623,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, co
 
 TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 87, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 88, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -3634,7 +3644,7 @@ TENSOR_API intptr_t tensor_brief_linspace_tensor_tensor(const tensor_t *start, c
 TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.tensor_scalar", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3650,7 +3660,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, te
 
 TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 88, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3671,7 +3681,7 @@ TENSOR_API intptr_t tensor_brief_linspace_tensor_scalar(const tensor_t *start, t
 TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.scalar_tensor", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -3687,7 +3697,7 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, cons
 
 TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 89, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -3708,7 +3718,7 @@ TENSOR_API intptr_t tensor_brief_linspace_scalar_tensor(tensor_scalar start, con
 TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3725,7 +3735,7 @@ TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end,
 
 TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 90, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3747,7 +3757,7 @@ TENSOR_API intptr_t tensor_brief_logspace(tensor_scalar start, tensor_scalar end
 TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.tensor_tensor", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -3764,7 +3774,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, co
 
 TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 91, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -3786,7 +3796,7 @@ TENSOR_API intptr_t tensor_brief_logspace_tensor_tensor(const tensor_t *start, c
 TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.tensor_scalar", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3803,7 +3813,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, te
 
 TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 92, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 93, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3825,7 +3835,7 @@ TENSOR_API intptr_t tensor_brief_logspace_tensor_scalar(const tensor_t *start, t
 TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.scalar_tensor", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -3842,7 +3852,7 @@ TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, cons
 
 TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 93, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 94, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -3864,7 +3874,7 @@ TENSOR_API intptr_t tensor_brief_logspace_scalar_tensor(tensor_scalar start, con
 TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "eye", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
@@ -3878,7 +3888,7 @@ TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout
 
 TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 94, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 95, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
@@ -3897,7 +3907,7 @@ TENSOR_API intptr_t tensor_brief_eye(int64_t n) {
 TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "eye.m", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   a[1].i = m;
   LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
@@ -3912,7 +3922,7 @@ TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, 
 
 TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 95, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 96, .mode = LT_OUT, .args = a};
   a[0].i = n;
   a[1].i = m;
   LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
@@ -3932,7 +3942,7 @@ TENSOR_API intptr_t tensor_brief_eye_m(int64_t n, int64_t m) {
 TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "tril_indices", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
   a[0].i = row;
   a[1].i = col;
   a[2].i = offset;
@@ -3955,7 +3965,7 @@ TENSOR_API intptr_t tensor_brief_tril_indices(int64_t row, int64_t col) {
 TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "triu_indices", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
   a[0].i = row;
   a[1].i = col;
   a[2].i = offset;
@@ -3978,7 +3988,7 @@ TENSOR_API intptr_t tensor_brief_triu_indices(int64_t row, int64_t col) {
 TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "empty_like", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "empty_like", "self");
   LT_ENUM(dtype, -1, 13, "empty_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty_like", "layout"); a[2].i = layout;
@@ -4000,7 +4010,7 @@ TENSOR_API intptr_t tensor_brief_empty_like(const tensor_t *self) {
 TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "zeros_like", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "zeros_like", "self");
   LT_ENUM(dtype, -1, 13, "zeros_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros_like", "layout"); a[2].i = layout;
@@ -4022,7 +4032,7 @@ TENSOR_API intptr_t tensor_brief_zeros_like(const tensor_t *self) {
 TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "ones_like", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ones_like", "self");
   LT_ENUM(dtype, -1, 13, "ones_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones_like", "layout"); a[2].i = layout;
@@ -4044,7 +4054,7 @@ TENSOR_API intptr_t tensor_brief_ones_like(const tensor_t *self) {
 TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "full_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "full_like", "self");
   LT_SCALAR(fill_value, LT_MUST, "full_like", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full_like", "dtype"); a[2].i = dtype;
@@ -4067,7 +4077,7 @@ TENSOR_API intptr_t tensor_brief_full_like(const tensor_t *self, tensor_scalar f
 TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_empty", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty", "self");
   LT_SPAN(size, size_len, "new_empty", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_empty", "dtype"); a[2].i = dtype;
@@ -4089,7 +4099,7 @@ TENSOR_API intptr_t tensor_brief_new_empty(const tensor_t *self, const int64_t *
 TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_empty_strided", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty_strided", "self");
   LT_SPAN(size, size_len, "new_empty_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_SPAN(stride, stride_len, "new_empty_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
@@ -4112,7 +4122,7 @@ TENSOR_API intptr_t tensor_brief_new_empty_strided(const tensor_t *self, const i
 TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_full", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_full", "self");
   LT_SPAN(size, size_len, "new_full", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "new_full", "fill_value"); a[2].scalar = fill_value;
@@ -4135,7 +4145,7 @@ TENSOR_API intptr_t tensor_brief_new_full(const tensor_t *self, const int64_t *s
 TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_zeros", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_zeros", "self");
   LT_SPAN(size, size_len, "new_zeros", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_zeros", "dtype"); a[2].i = dtype;
@@ -4157,7 +4167,7 @@ TENSOR_API intptr_t tensor_brief_new_zeros(const tensor_t *self, const int64_t *
 TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_ones", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_ones", "self");
   LT_SPAN(size, size_len, "new_ones", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_ones", "dtype"); a[2].i = dtype;
@@ -4176,9 +4186,142 @@ TENSOR_API intptr_t tensor_brief_new_ones(const tensor_t *self, const int64_t *s
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+TENSOR_API tensor_status tensor_bartlett_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "bartlett_window", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
+  a[0].i = window_length;
+  a[1].i = periodic;
+  LT_ENUM(dtype, -1, 13, "bartlett_window", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "bartlett_window", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 5, "bartlett_window", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "bartlett_window");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_brief_bartlett_window(int64_t window_length) {
+  tensor_t *made;
+  tensor_status status = tensor_bartlett_window(window_length, true, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API tensor_status tensor_hann_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "hann_window", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
+  a[0].i = window_length;
+  a[1].i = periodic;
+  LT_ENUM(dtype, -1, 13, "hann_window", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "hann_window", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 5, "hann_window", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "hann_window");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_brief_hann_window(int64_t window_length) {
+  tensor_t *made;
+  tensor_status status = tensor_hann_window(window_length, true, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API tensor_status tensor_hamming_window(int64_t window_length, bool periodic, double alpha, double beta, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "hamming_window", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
+  a[0].i = window_length;
+  a[1].i = periodic;
+  a[2].f = alpha;
+  a[3].f = beta;
+  LT_ENUM(dtype, -1, 13, "hamming_window", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "hamming_window", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 5, "hamming_window", "device"); a[6].device = device;
+  tensor_status status = lt_invoke(&frame, "hamming_window");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_brief_hamming_window(int64_t window_length) {
+  tensor_t *made;
+  tensor_status status = tensor_hamming_window(window_length, true, 0.54, 0.46, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API tensor_status tensor_blackman_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "blackman_window", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
+  a[0].i = window_length;
+  a[1].i = periodic;
+  LT_ENUM(dtype, -1, 13, "blackman_window", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "blackman_window", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 5, "blackman_window", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "blackman_window");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_brief_blackman_window(int64_t window_length) {
+  tensor_t *made;
+  tensor_status status = tensor_blackman_window(window_length, true, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API tensor_status tensor_kaiser_window(int64_t window_length, bool periodic, double beta, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "kaiser_window", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
+  a[0].i = window_length;
+  a[1].i = periodic;
+  a[2].f = beta;
+  LT_ENUM(dtype, -1, 13, "kaiser_window", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "kaiser_window", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 5, "kaiser_window", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "kaiser_window");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_brief_kaiser_window(int64_t window_length) {
+  tensor_t *made;
+  tensor_status status = tensor_kaiser_window(window_length, true, 12.0, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API tensor_status tensor_vander(const tensor_t *x, int64_t N, bool increasing, tensor_t **out) {
+  LT_RESULT(out, "vander", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "vander", "x");
+  a[1].i = N;
+  a[2].i = increasing;
+  tensor_status status = lt_invoke(&frame, "vander");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_brief_vander(const tensor_t *x) {
+  tensor_t *made;
+  tensor_status status = tensor_vander(x, TENSOR_NONE, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_save(const char *path, const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
   lt_value a[4];
-  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "save", "path"); a[0].text = path;
   LT_TEXT(structure, "save", "structure"); a[1].text = structure;
   LT_LIST(tensors, tensors_len, false, "save", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -4190,7 +4333,7 @@ TENSOR_API tensor_status tensor_save(const char *path, const char *structure, co
 TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact, tensor_t **out) {
   LT_RESULT(out, "save_bytes", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(structure, "save_bytes", "structure"); a[0].text = structure;
   LT_LIST(tensors, tensors_len, false, "save_bytes", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   a[2].i = compact;
@@ -4209,7 +4352,7 @@ TENSOR_API intptr_t tensor_brief_save_bytes(const char *structure, const tensor_
 
 TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
   lt_value a[4];
-  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "save_dict", "path"); a[0].text = path;
   LT_TEXTS(names, names_len, "save_dict", "names"); a[1].list.data = names, a[1].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "save_dict", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -4222,7 +4365,7 @@ TENSOR_API tensor_status tensor_load(const char *path, const char *map_location,
   LT_RESULT(structure, "load", "structure");
   LT_RESULT(tensors, "load", "tensors");
   lt_value a[3];
-  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "load", "path"); a[0].text = path;
   a[1].text = map_location;
   a[2].i = mmap;
@@ -4238,7 +4381,7 @@ TENSOR_API tensor_status tensor_load_bytes(const tensor_t *data, const char *map
   LT_RESULT(structure, "load_bytes", "structure");
   LT_RESULT(tensors, "load_bytes", "tensors");
   lt_value a[2];
-  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "load_bytes", "data");
   a[1].text = map_location;
   tensor_status status = lt_invoke(&frame, "load_bytes");
@@ -4253,7 +4396,7 @@ TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_loca
   LT_RESULT(names, "load_dict", "names");
   LT_RESULT(tensors, "load_dict", "tensors");
   lt_value a[3];
-  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "load_dict", "path"); a[0].text = path;
   a[1].text = map_location;
   a[2].i = mmap;
@@ -4263,113 +4406,5 @@ TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_loca
     *tensors = (tensor_t **)frame.results[1].list.data, *tensors_len = frame.results[1].list.length;
   }
   return status;
-}
-
-TENSOR_API tensor_status tensor_safetensors_save_file(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata) {
-  lt_value a[4];
-  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(path, "safetensors_save_file", "path"); a[0].text = path;
-  LT_TEXTS(names, names_len, "safetensors_save_file", "names"); a[1].list.data = names, a[1].list.length = names_len;
-  LT_LIST(tensors, tensors_len, false, "safetensors_save_file", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
-  a[3].text = metadata;
-  tensor_status status = lt_invoke(&frame, "safetensors_save_file");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_safetensors_save(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata, tensor_t **out) {
-  LT_RESULT(out, "safetensors_save", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
-  LT_TEXTS(names, names_len, "safetensors_save", "names"); a[0].list.data = names, a[0].list.length = names_len;
-  LT_LIST(tensors, tensors_len, false, "safetensors_save", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
-  a[2].text = metadata;
-  tensor_status status = lt_invoke(&frame, "safetensors_save");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_brief_safetensors_save(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len) {
-  tensor_t *made;
-  tensor_status status = tensor_safetensors_save(names, names_len, tensors, tensors_len, NULL, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_safetensors_load_file(const char *path, const char *const *only, int64_t only_len, bool mmap, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char **metadata) {
-  LT_RESULT(names, "safetensors_load_file", "names");
-  LT_RESULT(tensors, "safetensors_load_file", "tensors");
-  LT_RESULT(metadata, "safetensors_load_file", "metadata");
-  lt_value a[3];
-  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(path, "safetensors_load_file", "path"); a[0].text = path;
-  LT_TEXTS(only, only_len, "safetensors_load_file", "only"); a[1].list.data = only, a[1].list.length = only_len;
-  a[2].i = mmap;
-  tensor_status status = lt_invoke(&frame, "safetensors_load_file");
-  if (status == TENSOR_OK) {
-    *names = (char **)frame.results[0].list.data, *names_len = frame.results[0].list.length;
-    *tensors = (tensor_t **)frame.results[1].list.data, *tensors_len = frame.results[1].list.length;
-    *metadata = (char *)frame.results[2].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_safetensors_load(const tensor_t *data, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char **metadata) {
-  LT_RESULT(names, "safetensors_load", "names");
-  LT_RESULT(tensors, "safetensors_load", "tensors");
-  LT_RESULT(metadata, "safetensors_load", "metadata");
-  lt_value a[1];
-  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], data, LT_TENSOR, "safetensors_load", "data");
-  tensor_status status = lt_invoke(&frame, "safetensors_load");
-  if (status == TENSOR_OK) {
-    *names = (char **)frame.results[0].list.data, *names_len = frame.results[0].list.length;
-    *tensors = (tensor_t **)frame.results[1].list.data, *tensors_len = frame.results[1].list.length;
-    *metadata = (char *)frame.results[2].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_safetensors_open(const char *path, char **header, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len) {
-  LT_RESULT(header, "safetensors_open", "header");
-  LT_RESULT(names, "safetensors_open", "names");
-  LT_RESULT(tensors, "safetensors_open", "tensors");
-  lt_value a[1];
-  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(path, "safetensors_open", "path"); a[0].text = path;
-  tensor_status status = lt_invoke(&frame, "safetensors_open");
-  if (status == TENSOR_OK) {
-    *header = (char *)frame.results[0].pointer;
-    *names = (char **)frame.results[1].list.data, *names_len = frame.results[1].list.length;
-    *tensors = (tensor_t **)frame.results[2].list.data, *tensors_len = frame.results[2].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_npy_save(const char *path, const tensor_t *self) {
-  lt_value a[2];
-  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(path, "npy_save", "path"); a[0].text = path;
-  LT_REQUIRED(a[1], self, LT_TENSOR, "npy_save", "self");
-  tensor_status status = lt_invoke(&frame, "npy_save");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_npy_save_bytes(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "npy_save_bytes", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "npy_save_bytes", "self");
-  tensor_status status = lt_invoke(&frame, "npy_save_bytes");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_brief_npy_save_bytes(const tensor_t *self) {
-  tensor_t *made;
-  tensor_status status = tensor_npy_save_bytes(self, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 

@@ -144,19 +144,18 @@ struct CumExtreme {
     const T *in = (const T *)s->in;
     T *out = (T *)s->out[0];
     int64_t *at = (int64_t *)s->out[1];
+    const int64_t step = s->inner;
     for (int64_t o = 0; o < s->outer; o++) {
       for (int64_t j = 0; j < s->width; j++) {
-        const int64_t base = o * s->n * s->inner + j;
-        T best = in[base];
-        int64_t index = 0;
-        for (int64_t i = 0; i < s->n; i++) {
-          const T x = in[base + i * s->inner];
-          if (x != x || (best == best && (kLargest ? x >= best : x <= best))) {
-            best = x;
-            index = i;
-          }
-          out[base + i * s->inner] = best;
-          at[base + i * s->inner] = index;
+        const int64_t base = o * s->n * step + j, end = base + s->n * step;
+        for (int64_t p = base; p < end;) {  // runs that one element is the extreme of
+          const T best = in[p];
+          const int64_t index = (p - base) / step;
+          do {
+            out[p] = best;
+            at[p] = index;
+            p += step;
+          } while (p < end && !(in[p] != in[p] || (kLargest ? in[p] >= best : in[p] <= best)));
         }
       }
     }
