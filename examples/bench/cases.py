@@ -239,9 +239,6 @@ def search() -> Iterator[Case]:
     yield "topk 10 of 1M", case("t.topk(a, 10)", f"a = fill({M})", None)
     yield "searchsorted 1M in 1000", case("t.searchsorted(s, a)", f"a = fill({M}); s = t.linspace(0, 2, 1000)")
     yield "median 1M", case("t.median(a)", f"a = fill({M})")
-    yield "unique 1M", case("t.unique(a)", f"a = fill({M})")
-    yield "bincount 1M", case("t.bincount(a)", operand("a", "int64", M))
-    yield "histc 1M", case("t.histc(a, 100)", f"a = fill({M})", None)
 
 
 def random() -> Iterator[Case]:

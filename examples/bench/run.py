@@ -19,6 +19,7 @@ from collections.abc import Callable
 
 # Threads that wait for work without sleeping would take the processor from the other libraries.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 import libtensor
 from cases import cases
