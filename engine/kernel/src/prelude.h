@@ -56,16 +56,20 @@ struct Complex {
   friend Complex operator-(Complex a) { return {-a.re, -a.im}; }
   friend bool operator==(Complex a, Complex b) { return a.re == b.re && a.im == b.im; }
   friend bool operator!=(Complex a, Complex b) { return !(a == b); }
-  // Smith's method: scaling by the larger part keeps the intermediate values in range.
+  // Smith's method: scaling by the larger part keeps the intermediate values in range. Without
+  // branches, so that loops over it run in vectors.
   friend Complex operator/(Complex a, Complex b) {
-    if (fabs(b.re) >= fabs(b.im)) {
-      if (b.re == 0 && b.im == 0) return {a.re / fabs(b.re), a.im / fabs(b.im)};
-      T r = b.im / b.re, d = b.re + b.im * r;
-      return {(a.re + a.im * r) / d, (a.im - a.re * r) / d};
-    }
-    T r = b.re / b.im, d = b.im + b.re * r;
-    return {(a.re * r + a.im) / d, (a.im * r - a.re) / d};
+    const bool real = magnitude(b.re) >= magnitude(b.im), zero = b.re == 0 && b.im == 0;
+    const T large = real ? b.re : b.im, small = real ? b.im : b.re;
+    const T x = real ? a.re : a.im, y = real ? a.im : a.re;
+    const T r = small / large, d = large + small * r;
+    const T re = (x + y * r) / d, im = (real ? y - x * r : x * r - y) / d;
+    const T nothing = magnitude(b.re);
+    return {zero ? a.re / nothing : re, zero ? a.im / nothing : im};
   }
+
+ private:
+  static T magnitude(T x) { return T(sizeof(T) == 4 ? __builtin_fabsf(x) : __builtin_fabs(x)); }
 };
 
 using Complex64 = Complex<float>;
