@@ -32,8 +32,8 @@ namespace {
 struct Bool {
   uint8_t v;
   Bool() = default;
-  Bool(bool b) : v(b) {}
-  operator bool() const { return v != 0; }
+  LT_INLINE Bool(bool b) : v(b) {}
+  LT_INLINE operator bool() const { return v != 0; }
 };
 
 struct Float16 {
@@ -47,18 +47,18 @@ template <class T>
 struct Complex {
   T re, im;
   Complex() = default;
-  Complex(T r, T i = T(0)) : re(r), im(i) {}
-  friend Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
-  friend Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
-  friend Complex operator*(Complex a, Complex b) {
+  LT_INLINE Complex(T r, T i = T(0)) : re(r), im(i) {}
+  LT_INLINE friend Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
+  LT_INLINE friend Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
+  LT_INLINE friend Complex operator*(Complex a, Complex b) {
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
   }
-  friend Complex operator-(Complex a) { return {-a.re, -a.im}; }
-  friend bool operator==(Complex a, Complex b) { return a.re == b.re && a.im == b.im; }
-  friend bool operator!=(Complex a, Complex b) { return !(a == b); }
+  LT_INLINE friend Complex operator-(Complex a) { return {-a.re, -a.im}; }
+  LT_INLINE friend bool operator==(Complex a, Complex b) { return a.re == b.re && a.im == b.im; }
+  LT_INLINE friend bool operator!=(Complex a, Complex b) { return !(a == b); }
   // Smith's method: scaling by the larger part keeps the intermediate values in range. Without
   // branches, so that loops over it run in vectors.
-  friend Complex operator/(Complex a, Complex b) {
+  LT_INLINE friend Complex operator/(Complex a, Complex b) {
     const bool real = magnitude(b.re) >= magnitude(b.im), zero = b.re == 0 && b.im == 0;
     const T large = real ? b.re : b.im, small = real ? b.im : b.re;
     const T x = real ? a.re : a.im, y = real ? a.im : a.re;
@@ -69,7 +69,9 @@ struct Complex {
   }
 
  private:
-  static T magnitude(T x) { return T(sizeof(T) == 4 ? __builtin_fabsf(x) : __builtin_fabs(x)); }
+  static LT_INLINE T magnitude(T x) {
+    return T(sizeof(T) == 4 ? __builtin_fabsf(x) : __builtin_fabs(x));
+  }
 };
 
 using Complex64 = Complex<float>;
