@@ -3013,7 +3013,7 @@ TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dt
   LT_REQUIRED(a[0], self, LT_TENSOR, "to.options", "self");
   LT_ENUM(dtype, -1, 13, "to.options", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "to.options", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "to.options", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "to.options", "device"); a[3].device = device;
   a[4].i = non_blocking;
   a[5].i = copy;
   LT_ENUM(memory_format, -1, 3, "to.options", "memory_format"); a[6].i = memory_format;
@@ -3231,7 +3231,7 @@ TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, ten
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "zeros", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "zeros", "device"); a[3].device = device;
   tensor_status status = lt_invoke(&frame, "zeros");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3245,7 +3245,7 @@ TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len,
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "zeros", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "zeros", "device"); a[3].device = device;
   LT_OUTPUT(frame.out[0], out, "zeros", "out");
   tensor_status status = lt_invoke(&frame, "zeros");
   return status;
@@ -3264,7 +3264,7 @@ TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tens
   LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "ones", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "ones", "device"); a[3].device = device;
   tensor_status status = lt_invoke(&frame, "ones");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3278,7 +3278,7 @@ TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, 
   LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "ones", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "ones", "device"); a[3].device = device;
   LT_OUTPUT(frame.out[0], out, "ones", "out");
   tensor_status status = lt_invoke(&frame, "ones");
   return status;
@@ -3298,7 +3298,7 @@ TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tens
   LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "full", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "full", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "full", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "full");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3313,7 +3313,7 @@ TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, 
   LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "full", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "full", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "full", "device"); a[4].device = device;
   LT_OUTPUT(frame.out[0], out, "full", "out");
   tensor_status status = lt_invoke(&frame, "full");
   return status;
@@ -3332,7 +3332,7 @@ TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, ten
   LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "empty", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "empty", "device"); a[3].device = device;
   LT_ENUM(memory_format, -1, 3, "empty", "memory_format"); a[4].i = memory_format;
   tensor_status status = lt_invoke(&frame, "empty");
   if (status == TENSOR_OK) {
@@ -3347,7 +3347,7 @@ TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len,
   LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "empty", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "empty", "device"); a[3].device = device;
   LT_ENUM(memory_format, -1, 3, "empty", "memory_format"); a[4].i = memory_format;
   LT_OUTPUT(frame.out[0], out, "empty", "out");
   tensor_status status = lt_invoke(&frame, "empty");
@@ -3368,7 +3368,7 @@ TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_
   LT_SPAN(stride, stride_len, "empty_strided", "stride"); a[1].list.data = stride, a[1].list.length = stride_len;
   LT_ENUM(dtype, -1, 13, "empty_strided", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "empty_strided", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "empty_strided", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "empty_strided", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "empty_strided");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3390,7 +3390,7 @@ TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size
   LT_SPAN(physical_layout, physical_layout_len, "empty_permuted", "physical_layout"); a[1].list.data = physical_layout, a[1].list.length = physical_layout_len;
   LT_ENUM(dtype, -1, 13, "empty_permuted", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "empty_permuted", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "empty_permuted", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "empty_permuted", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "empty_permuted");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3411,7 +3411,7 @@ TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtyp
   LT_SCALAR(s, LT_MUST, "scalar_tensor", "s"); a[0].scalar = s;
   LT_ENUM(dtype, -1, 13, "scalar_tensor", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "scalar_tensor", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "scalar_tensor", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "scalar_tensor", "device"); a[3].device = device;
   tensor_status status = lt_invoke(&frame, "scalar_tensor");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3433,7 +3433,7 @@ TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar 
   LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "arange.start", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "arange.start", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "arange.start", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "arange.start");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3448,7 +3448,7 @@ TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_sca
   LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "arange.start", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "arange.start", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "arange.start", "device"); a[4].device = device;
   LT_OUTPUT(frame.out[0], out, "arange.start", "out");
   tensor_status status = lt_invoke(&frame, "arange.start");
   return status;
@@ -3469,7 +3469,7 @@ TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_sc
   LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
   LT_ENUM(dtype, -1, 13, "arange.start_step", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "arange.start_step", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "arange.start_step", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "arange.start_step", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "arange.start_step");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3485,7 +3485,7 @@ TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tenso
   LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
   LT_ENUM(dtype, -1, 13, "arange.start_step", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "arange.start_step", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "arange.start_step", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "arange.start_step", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "arange.start_step", "out");
   tensor_status status = lt_invoke(&frame, "arange.start_step");
   return status;
@@ -3504,7 +3504,7 @@ TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, te
   LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "arange", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "arange", "device"); a[3].device = device;
   tensor_status status = lt_invoke(&frame, "arange");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3518,7 +3518,7 @@ TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype
   LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "arange", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "arange", "device"); a[3].device = device;
   LT_OUTPUT(frame.out[0], out, "arange", "out");
   tensor_status status = lt_invoke(&frame, "arange");
   return status;
@@ -3539,7 +3539,7 @@ TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, te
   LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
   LT_ENUM(dtype, -1, 13, "range", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "range", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "range", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "range", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "range");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3555,7 +3555,7 @@ TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end
   LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
   LT_ENUM(dtype, -1, 13, "range", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "range", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "range", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "range", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "range", "out");
   tensor_status status = lt_invoke(&frame, "range");
   return status;
@@ -3576,7 +3576,7 @@ TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end,
   a[2].i = steps;
   LT_ENUM(dtype, -1, 13, "linspace", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "linspace", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "linspace", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "linspace");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3592,7 +3592,7 @@ TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar 
   a[2].i = steps;
   LT_ENUM(dtype, -1, 13, "linspace", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "linspace", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "linspace", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "linspace", "out");
   tensor_status status = lt_invoke(&frame, "linspace");
   return status;
@@ -3613,7 +3613,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, co
   a[2].i = steps;
   LT_ENUM(dtype, -1, 13, "linspace.tensor_tensor", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.tensor_tensor", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "linspace.tensor_tensor", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "linspace.tensor_tensor", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "linspace.tensor_tensor");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3629,7 +3629,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start
   a[2].i = steps;
   LT_ENUM(dtype, -1, 13, "linspace.tensor_tensor", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.tensor_tensor", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "linspace.tensor_tensor", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "linspace.tensor_tensor", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "linspace.tensor_tensor", "out");
   tensor_status status = lt_invoke(&frame, "linspace.tensor_tensor");
   return status;
@@ -3650,7 +3650,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, te
   a[2].i = steps;
   LT_ENUM(dtype, -1, 13, "linspace.tensor_scalar", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.tensor_scalar", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "linspace.tensor_scalar", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "linspace.tensor_scalar", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "linspace.tensor_scalar");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3666,7 +3666,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start
   a[2].i = steps;
   LT_ENUM(dtype, -1, 13, "linspace.tensor_scalar", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.tensor_scalar", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "linspace.tensor_scalar", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "linspace.tensor_scalar", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "linspace.tensor_scalar", "out");
   tensor_status status = lt_invoke(&frame, "linspace.tensor_scalar");
   return status;
@@ -3687,7 +3687,7 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, cons
   a[2].i = steps;
   LT_ENUM(dtype, -1, 13, "linspace.scalar_tensor", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.scalar_tensor", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "linspace.scalar_tensor", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "linspace.scalar_tensor", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "linspace.scalar_tensor");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3703,7 +3703,7 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, 
   a[2].i = steps;
   LT_ENUM(dtype, -1, 13, "linspace.scalar_tensor", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.scalar_tensor", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "linspace.scalar_tensor", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "linspace.scalar_tensor", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "linspace.scalar_tensor", "out");
   tensor_status status = lt_invoke(&frame, "linspace.scalar_tensor");
   return status;
@@ -3725,7 +3725,7 @@ TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end,
   a[3].f = base;
   LT_ENUM(dtype, -1, 13, "logspace", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "logspace", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "logspace", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "logspace");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3742,7 +3742,7 @@ TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar 
   a[3].f = base;
   LT_ENUM(dtype, -1, 13, "logspace", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "logspace", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "logspace", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "logspace", "out");
   tensor_status status = lt_invoke(&frame, "logspace");
   return status;
@@ -3764,7 +3764,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, co
   a[3].f = base;
   LT_ENUM(dtype, -1, 13, "logspace.tensor_tensor", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.tensor_tensor", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "logspace.tensor_tensor", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "logspace.tensor_tensor", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "logspace.tensor_tensor");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3781,7 +3781,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start
   a[3].f = base;
   LT_ENUM(dtype, -1, 13, "logspace.tensor_tensor", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.tensor_tensor", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "logspace.tensor_tensor", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "logspace.tensor_tensor", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "logspace.tensor_tensor", "out");
   tensor_status status = lt_invoke(&frame, "logspace.tensor_tensor");
   return status;
@@ -3803,7 +3803,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, te
   a[3].f = base;
   LT_ENUM(dtype, -1, 13, "logspace.tensor_scalar", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.tensor_scalar", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "logspace.tensor_scalar", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "logspace.tensor_scalar", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "logspace.tensor_scalar");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3820,7 +3820,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start
   a[3].f = base;
   LT_ENUM(dtype, -1, 13, "logspace.tensor_scalar", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.tensor_scalar", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "logspace.tensor_scalar", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "logspace.tensor_scalar", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "logspace.tensor_scalar", "out");
   tensor_status status = lt_invoke(&frame, "logspace.tensor_scalar");
   return status;
@@ -3842,7 +3842,7 @@ TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, cons
   a[3].f = base;
   LT_ENUM(dtype, -1, 13, "logspace.scalar_tensor", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.scalar_tensor", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "logspace.scalar_tensor", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "logspace.scalar_tensor", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "logspace.scalar_tensor");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3859,7 +3859,7 @@ TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, 
   a[3].f = base;
   LT_ENUM(dtype, -1, 13, "logspace.scalar_tensor", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.scalar_tensor", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "logspace.scalar_tensor", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "logspace.scalar_tensor", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "logspace.scalar_tensor", "out");
   tensor_status status = lt_invoke(&frame, "logspace.scalar_tensor");
   return status;
@@ -3878,7 +3878,7 @@ TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout
   a[0].i = n;
   LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "eye", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "eye", "device"); a[3].device = device;
   tensor_status status = lt_invoke(&frame, "eye");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3892,7 +3892,7 @@ TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_la
   a[0].i = n;
   LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "eye", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "eye", "device"); a[3].device = device;
   LT_OUTPUT(frame.out[0], out, "eye", "out");
   tensor_status status = lt_invoke(&frame, "eye");
   return status;
@@ -3912,7 +3912,7 @@ TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, 
   a[1].i = m;
   LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "eye.m", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "eye.m", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "eye.m", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "eye.m");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3927,7 +3927,7 @@ TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dty
   a[1].i = m;
   LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "eye.m", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "eye.m", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "eye.m", "device"); a[4].device = device;
   LT_OUTPUT(frame.out[0], out, "eye.m", "out");
   tensor_status status = lt_invoke(&frame, "eye.m");
   return status;
@@ -3948,7 +3948,7 @@ TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t o
   a[2].i = offset;
   LT_ENUM(dtype, -1, 13, "tril_indices", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "tril_indices", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "tril_indices", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "tril_indices", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "tril_indices");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3971,7 +3971,7 @@ TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t o
   a[2].i = offset;
   LT_ENUM(dtype, -1, 13, "triu_indices", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "triu_indices", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "triu_indices", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "triu_indices", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "triu_indices");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3992,7 +3992,7 @@ TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dt
   LT_REQUIRED(a[0], self, LT_TENSOR, "empty_like", "self");
   LT_ENUM(dtype, -1, 13, "empty_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty_like", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "empty_like", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "empty_like", "device"); a[3].device = device;
   LT_ENUM(memory_format, -1, 3, "empty_like", "memory_format"); a[4].i = memory_format;
   tensor_status status = lt_invoke(&frame, "empty_like");
   if (status == TENSOR_OK) {
@@ -4014,7 +4014,7 @@ TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dt
   LT_REQUIRED(a[0], self, LT_TENSOR, "zeros_like", "self");
   LT_ENUM(dtype, -1, 13, "zeros_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros_like", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "zeros_like", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "zeros_like", "device"); a[3].device = device;
   LT_ENUM(memory_format, -1, 3, "zeros_like", "memory_format"); a[4].i = memory_format;
   tensor_status status = lt_invoke(&frame, "zeros_like");
   if (status == TENSOR_OK) {
@@ -4036,7 +4036,7 @@ TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dty
   LT_REQUIRED(a[0], self, LT_TENSOR, "ones_like", "self");
   LT_ENUM(dtype, -1, 13, "ones_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones_like", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "ones_like", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "ones_like", "device"); a[3].device = device;
   LT_ENUM(memory_format, -1, 3, "ones_like", "memory_format"); a[4].i = memory_format;
   tensor_status status = lt_invoke(&frame, "ones_like");
   if (status == TENSOR_OK) {
@@ -4059,7 +4059,7 @@ TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fi
   LT_SCALAR(fill_value, LT_MUST, "full_like", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full_like", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "full_like", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "full_like", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "full_like", "device"); a[4].device = device;
   LT_ENUM(memory_format, -1, 3, "full_like", "memory_format"); a[5].i = memory_format;
   tensor_status status = lt_invoke(&frame, "full_like");
   if (status == TENSOR_OK) {
@@ -4082,7 +4082,7 @@ TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *s
   LT_SPAN(size, size_len, "new_empty", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_empty", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "new_empty", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "new_empty", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "new_empty", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "new_empty");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -4105,7 +4105,7 @@ TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const in
   LT_SPAN(stride, stride_len, "new_empty_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
   LT_ENUM(dtype, -1, 13, "new_empty_strided", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "new_empty_strided", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "new_empty_strided", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "new_empty_strided", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "new_empty_strided");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -4128,7 +4128,7 @@ TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *si
   LT_SCALAR(fill_value, LT_MUST, "new_full", "fill_value"); a[2].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "new_full", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "new_full", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "new_full", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "new_full", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "new_full");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -4150,7 +4150,7 @@ TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *s
   LT_SPAN(size, size_len, "new_zeros", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_zeros", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "new_zeros", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "new_zeros", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "new_zeros", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "new_zeros");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -4172,7 +4172,7 @@ TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *si
   LT_SPAN(size, size_len, "new_ones", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_ones", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "new_ones", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "new_ones", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "new_ones", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "new_ones");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -4194,7 +4194,7 @@ TENSOR_API tensor_status tensor_bartlett_window(int64_t window_length, bool peri
   a[1].i = periodic;
   LT_ENUM(dtype, -1, 13, "bartlett_window", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "bartlett_window", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "bartlett_window", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "bartlett_window", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "bartlett_window");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -4216,7 +4216,7 @@ TENSOR_API tensor_status tensor_hann_window(int64_t window_length, bool periodic
   a[1].i = periodic;
   LT_ENUM(dtype, -1, 13, "hann_window", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "hann_window", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "hann_window", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "hann_window", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "hann_window");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -4240,7 +4240,7 @@ TENSOR_API tensor_status tensor_hamming_window(int64_t window_length, bool perio
   a[3].f = beta;
   LT_ENUM(dtype, -1, 13, "hamming_window", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "hamming_window", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "hamming_window", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "hamming_window", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "hamming_window");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -4262,7 +4262,7 @@ TENSOR_API tensor_status tensor_blackman_window(int64_t window_length, bool peri
   a[1].i = periodic;
   LT_ENUM(dtype, -1, 13, "blackman_window", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "blackman_window", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "blackman_window", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "blackman_window", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "blackman_window");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -4285,7 +4285,7 @@ TENSOR_API tensor_status tensor_kaiser_window(int64_t window_length, bool period
   a[2].f = beta;
   LT_ENUM(dtype, -1, 13, "kaiser_window", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "kaiser_window", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "kaiser_window", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "kaiser_window", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "kaiser_window");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;

@@ -877,7 +877,7 @@ TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
 TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
   lt_value a[1];
   lt_frame frame = {.op = 267, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(device.type, -1, 2, "set_default_device", "device"); a[0].device = device;
+  LT_ENUM(device.type, -1, 5, "set_default_device", "device"); a[0].device = device;
   tensor_status status = lt_invoke(&frame, "set_default_device");
   return status;
 }
@@ -968,7 +968,7 @@ TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tens
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "rand", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "rand", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "rand", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "rand");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -983,7 +983,7 @@ TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, 
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "rand", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "rand", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "rand", "device"); a[4].device = device;
   LT_OUTPUT(frame.out[0], out, "rand", "out");
   tensor_status status = lt_invoke(&frame, "rand");
   return status;
@@ -1003,7 +1003,7 @@ TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, ten
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "randn", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randn", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "randn", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "randn");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1018,7 +1018,7 @@ TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len,
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "randn", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randn", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "randn", "device"); a[4].device = device;
   LT_OUTPUT(frame.out[0], out, "randn", "out");
   tensor_status status = lt_invoke(&frame, "randn");
   return status;
@@ -1040,7 +1040,7 @@ TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t
   LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint", "generator");
   LT_ENUM(dtype, -1, 13, "randint", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "randint", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "randint", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "randint", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "randint");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1057,7 +1057,7 @@ TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int
   LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint", "generator");
   LT_ENUM(dtype, -1, 13, "randint", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "randint", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "randint", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "randint", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "randint", "out");
   tensor_status status = lt_invoke(&frame, "randint");
   return status;
@@ -1078,7 +1078,7 @@ TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, 
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
   LT_ENUM(dtype, -1, 13, "randint.high", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "randint.high", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "randint.high", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "randint.high", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "randint.high");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1094,7 +1094,7 @@ TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *si
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
   LT_ENUM(dtype, -1, 13, "randint.high", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "randint.high", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "randint.high", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "randint.high", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "randint.high", "out");
   tensor_status status = lt_invoke(&frame, "randint.high");
   return status;
@@ -1114,7 +1114,7 @@ TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generato
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "randperm", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randperm", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "randperm", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "randperm");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1129,7 +1129,7 @@ TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *gene
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "randperm", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randperm", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "randperm", "device"); a[4].device = device;
   LT_OUTPUT(frame.out[0], out, "randperm", "out");
   tensor_status status = lt_invoke(&frame, "randperm");
   return status;
@@ -1149,7 +1149,7 @@ TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand_like", "generator");
   LT_ENUM(dtype, -1, 13, "rand_like", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "rand_like", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "rand_like", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "rand_like", "device"); a[4].device = device;
   LT_ENUM(memory_format, -1, 3, "rand_like", "memory_format"); a[5].i = memory_format;
   tensor_status status = lt_invoke(&frame, "rand_like");
   if (status == TENSOR_OK) {
@@ -1172,7 +1172,7 @@ TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generato
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn_like", "generator");
   LT_ENUM(dtype, -1, 13, "randn_like", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "randn_like", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "randn_like", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "randn_like", "device"); a[4].device = device;
   LT_ENUM(memory_format, -1, 3, "randn_like", "memory_format"); a[5].i = memory_format;
   tensor_status status = lt_invoke(&frame, "randn_like");
   if (status == TENSOR_OK) {
@@ -1197,7 +1197,7 @@ TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, 
   LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint_like", "generator");
   LT_ENUM(dtype, -1, 13, "randint_like", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "randint_like", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "randint_like", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "randint_like", "device"); a[6].device = device;
   LT_ENUM(memory_format, -1, 3, "randint_like", "memory_format"); a[7].i = memory_format;
   tensor_status status = lt_invoke(&frame, "randint_like");
   if (status == TENSOR_OK) {
@@ -1221,7 +1221,7 @@ TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t 
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint_like.high", "generator");
   LT_ENUM(dtype, -1, 13, "randint_like.high", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "randint_like.high", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "randint_like.high", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "randint_like.high", "device"); a[5].device = device;
   LT_ENUM(memory_format, -1, 3, "randint_like.high", "memory_format"); a[6].i = memory_format;
   tensor_status status = lt_invoke(&frame, "randint_like.high");
   if (status == TENSOR_OK) {
@@ -1310,7 +1310,7 @@ TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64
   LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal.size", "generator");
   LT_ENUM(dtype, -1, 13, "normal.size", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "normal.size", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "normal.size", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "normal.size");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1327,7 +1327,7 @@ TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const i
   LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal.size", "generator");
   LT_ENUM(dtype, -1, 13, "normal.size", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "normal.size", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "normal.size", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "normal.size", "out");
   tensor_status status = lt_invoke(&frame, "normal.size");
   return status;
@@ -1577,7 +1577,7 @@ TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_gener
   LT_RESULT(out, "generator_new", "out");
   lt_value a[1];
   lt_frame frame = {.op = 303, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(device.type, -1, 2, "generator_new", "device"); a[0].device = device;
+  LT_ENUM(device.type, -1, 5, "generator_new", "device"); a[0].device = device;
   tensor_status status = lt_invoke(&frame, "generator_new");
   if (status == TENSOR_OK) {
     *out = (tensor_generator_t *)frame.results[0].pointer;

@@ -3110,7 +3110,7 @@ TENSOR_API tensor_status tensor_from_file(const char *filename, int32_t shared, 
   a[2].i = size;
   LT_ENUM(dtype, -1, 13, "from_file", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "from_file", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "from_file", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "from_file", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "from_file");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3179,7 +3179,7 @@ TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device
   lt_value a[2];
   lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
   a[0].i = nbytes;
-  LT_ENUM(device.type, -1, 2, "storage_new", "device"); a[1].device = device;
+  LT_ENUM(device.type, -1, 5, "storage_new", "device"); a[1].device = device;
   tensor_status status = lt_invoke(&frame, "storage_new");
   if (status == TENSOR_OK) {
     *out = (tensor_storage_t *)frame.results[0].pointer;

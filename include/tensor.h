@@ -85,7 +85,10 @@ typedef enum tensor_device_type {
   TENSOR_DEVICE_NONE = -1,
   TENSOR_CPU = 0,
   TENSOR_CUDA = 1,
-  TENSOR_META = 2  // sizes, strides and dtype without data
+  TENSOR_META = 2,  // sizes, strides and dtype without data
+  TENSOR_MPS = 3,   // these have a name here and no backend
+  TENSOR_XPU = 4,
+  TENSOR_XLA = 5
 } tensor_device_type;
 
 // A device; index -1 means the current device of the type.
@@ -224,6 +227,19 @@ TENSOR_API void tensor_dlpack_free(void *managed, bool with_version);
 // stride is negative: the tensor is then a copy in the order of the dimensions. The deleter is called when the last
 // tensor over the memory is freed, from whichever thread that happens on; on an error it is not called.
 TENSOR_API tensor_status tensor_from_dlpack(void *managed, bool with_version, tensor_t **out);
+
+// ----------------------------------------------------------------------------------------------------------------- Arrow
+
+// Shares a CPU tensor of one dimension as a primitive array of Arrow's C data interface: fills the caller's ArrowSchema and
+// ArrowArray, whose release functions the consumer calls. The elements are copied when they do not lie one after the
+// other, and when they are bool, which Arrow keeps as bits. bfloat16 and complex dtypes have no Arrow type.
+TENSOR_API tensor_status tensor_to_arrow(const tensor_t *self, void *schema, void *array);
+// Takes over a primitive array without nulls (new reference): *array is moved, its release set to NULL, the schema stays the
+// caller's. The tensor shares the memory, which must not be written, and calls the array's release when the last tensor over
+// it is freed; bool elements are copied. On an error the array stays the caller's.
+TENSOR_API tensor_status tensor_from_arrow(const void *schema, void *array, tensor_t **out);
+// Calls the release functions of an ArrowSchema and an ArrowArray that nobody took over. NULL is fine.
+TENSOR_API void tensor_arrow_release(void *schema, void *array);
 
 // ------------------------------------------------------------------------------------------------------------ creation
 

@@ -79,6 +79,39 @@ export function float(value: number): Float;
 export function slice(start?: Int | null, stop?: Int | null, step?: Int | null): Slice;
 /** Calls fn and disposes the tensors that it made, except those in its result (also in arrays and objects there). */
 export function scope<T>(fn: () => T): T;
+/** What a file can hold: tensors, storages, and containers of them. */
+export type Saved =
+  | Tensor | Storage | Scalar | string | null | Uint8Array | readonly Saved[] | ReadonlySet<Saved> | ReadonlyMap<Saved, Saved> | { readonly [key: string]: Saved };
+/** What a file gives: dicts with string keys are plain objects, other dicts Maps; lists, tuples and sizes arrays; bytes Uint8Arrays; dtypes and devices strings. */
+export type Loaded =
+  | Tensor | Storage | Int | boolean | Complex | string | null | Uint8Array | Loaded[] | Set<Loaded> | Map<Loaded, Loaded> | { [key: string]: Loaded };
+export interface SaveOptions {
+  /** Saves of each storage only what the tensors reach. */
+  compact?: boolean;
+}
+export interface LoadOptions {
+  /** A device for all, or pairs of where tensors were saved and where they go: 'cuda:0=cpu,cuda:1=cpu'. */
+  mapLocation?: string | null;
+}
+/**
+ * Saves in the format of PyTorch's torch.save, which torch.load reads, at once in the place of an older file. Numbers without a
+ * fraction become ints, unless made with float(); plain objects and Maps become dicts. Tensors that share a storage share it
+ * after loading.
+ */
+export function save(value: Saved, path: string, options?: SaveOptions): void;
+/** save, off the event loop. */
+export function saveAsync(value: Saved, path: string, options?: SaveOptions): Promise<void>;
+/** The bytes of the file that save writes. */
+export function saveBytes(value: Saved, options?: SaveOptions): Uint8Array;
+/**
+ * Loads what save, or PyTorch's torch.save, has written. With mmap bytes are read when they are used, and the file must not shrink
+ * meanwhile. Nothing is executed: unknown names and damaged files are refused. The type is the caller's claim, as of JSON.parse.
+ */
+export function load<T = Loaded>(path: string, options?: LoadOptions & { mmap?: boolean }): T;
+/** load, off the event loop. */
+export function loadAsync<T = Loaded>(path: string, options?: LoadOptions & { mmap?: boolean }): Promise<T>;
+/** Loads from the bytes of a file. */
+export function loadBytes<T = Loaded>(data: Uint8Array, options?: LoadOptions): T;
 export function isTensor(value: unknown): value is Tensor;
 /** Handles that are live in the whole process, for leak checks. */
 export function liveHandles(): number;
@@ -3243,46 +3276,13 @@ export function vanderAsync(x: Tensor, options?: { N?: Int | null; increasing?: 
 export function vanderAsync(x: Tensor, N: Int | null, options?: { increasing?: boolean }): Promise<Tensor>;
 export function vanderAsync(x: Tensor, N: Int | null, increasing: boolean): Promise<Tensor>;
 /**
- * Saves tensors, and containers of them, in the file format of PyTorch's torch.save, which torch.load reads. The file takes the
- * place of an older one at once: at any moment `path` is the old file or the new one, whole. `structure` is JSON: null, true, 1, 2.5,
- * "text", lists, and objects that tag what JSON lacks: {"tensor": i} and {"storage": i} for item `i` of `tensors`, {"tuple": [...]},
- * {"dict": [[key, value], ...]}, {"ordered_dict": ...}, {"set": [...]}, {"size": [2, 3]}, {"dtype": "float32"}, {"device": "cpu"},
- * {"layout": "strided"}, {"complex": [re, im]}, {"bytes": "base64"}, {"float": "nan"}, {"int": "digits"}; {"def": n, "value": v} is a
- * value that occurs again as {"ref": n}. Tensors that share a storage share it after loading. A storage is saved whole, or with
- * `compact` as far as the tensors reach. Tensors must be strided and on the CPU or the meta device.
- */
-export function save(path: string, options: { structure: string; tensors: readonly Tensor[]; compact?: boolean }): void;
-export function save(path: string, structure: string, tensors: readonly Tensor[], options?: { compact?: boolean }): void;
-/**
- * The bytes of the file that save writes, as a uint8 tensor of one dimension.
- */
-export function saveBytes(structure: string, options: { tensors: readonly Tensor[]; compact?: boolean }): Tensor;
-export function saveBytes(structure: string, tensors: readonly Tensor[], options?: { compact?: boolean }): Tensor;
-/** saveBytes, off the event loop. */
-export function saveBytesAsync(structure: string, options: { tensors: readonly Tensor[]; compact?: boolean }): Promise<Tensor>;
-export function saveBytesAsync(structure: string, tensors: readonly Tensor[], options?: { compact?: boolean }): Promise<Tensor>;
-/**
  * Saves a dict of named tensors, as save does: torch.load gives a dict of them. There must be as many names as tensors, all different.
  */
 export function saveDict(path: string, options: { names: readonly string[]; tensors: readonly Tensor[]; compact?: boolean }): void;
 export function saveDict(path: string, names: readonly string[], tensors: readonly Tensor[], options?: { compact?: boolean }): void;
-/**
- * Loads a file that save, or PyTorch's torch.save, has written: the JSON of its containers, in the form that save takes, and the
- * tensors that it names by number. Free the text with tensor_string_free.
- * `map_location` is a device for all tensors ("cpu"), or pairs of where they were saved and where they go
- * ("cuda:0=cpu,cuda:1=cpu"). With `mmap` the file is mapped: bytes are read when they are used, checksums are not
- * compared, and writes stay in this process; the file must not shrink meanwhile.
- * Nothing is executed: names other than those of tensors, storages and plain containers are refused, as are damaged files.
- */
-export function load(path: string, options?: { mapLocation?: string | null; mmap?: boolean }): { structure: string; tensors: Tensor[] };
-/** load, off the event loop. */
-export function loadAsync(path: string, options?: { mapLocation?: string | null; mmap?: boolean }): Promise<{ structure: string; tensors: Tensor[] }>;
-/**
- * Loads from the bytes of a file, a contiguous uint8 tensor, as load does. Free the text with tensor_string_free.
- */
-export function loadBytes(data: Tensor, options?: { mapLocation?: string | null }): { structure: string; tensors: Tensor[] };
-/** loadBytes, off the event loop. */
-export function loadBytesAsync(data: Tensor, options?: { mapLocation?: string | null }): Promise<{ structure: string; tensors: Tensor[] }>;
+/** saveDict, off the event loop. */
+export function saveDictAsync(path: string, options: { names: readonly string[]; tensors: readonly Tensor[]; compact?: boolean }): Promise<void>;
+export function saveDictAsync(path: string, names: readonly string[], tensors: readonly Tensor[], options?: { compact?: boolean }): Promise<void>;
 /**
  * Loads a file that holds a dict of tensors under string keys, such as a state_dict, as load does: names and tensors in the dict's order.
  */
@@ -3295,6 +3295,9 @@ export function loadDictAsync(path: string, options?: { mapLocation?: string | n
  */
 export function safetensorsSaveFile(path: string, options: { names: readonly string[]; tensors: readonly Tensor[]; metadata?: string | null }): void;
 export function safetensorsSaveFile(path: string, names: readonly string[], tensors: readonly Tensor[], options?: { metadata?: string | null }): void;
+/** safetensorsSaveFile, off the event loop. */
+export function safetensorsSaveFileAsync(path: string, options: { names: readonly string[]; tensors: readonly Tensor[]; metadata?: string | null }): Promise<void>;
+export function safetensorsSaveFileAsync(path: string, names: readonly string[], tensors: readonly Tensor[], options?: { metadata?: string | null }): Promise<void>;
 /**
  * The bytes of the file that safetensors_save_file writes, as a uint8 tensor of one dimension.
  */
@@ -3330,6 +3333,9 @@ export function safetensorsOpenAsync(path: string): Promise<{ header: string; na
  */
 export function npySave(path: string, options: { input: Tensor }): void;
 export function npySave(path: string, input: Tensor): void;
+/** npySave, off the event loop. */
+export function npySaveAsync(path: string, options: { input: Tensor }): Promise<void>;
+export function npySaveAsync(path: string, input: Tensor): Promise<void>;
 /**
  * The bytes of the file that npy_save writes, as a uint8 tensor of one dimension.
  */
@@ -3354,6 +3360,9 @@ export function npyLoadBytesAsync(data: Tensor): Promise<Tensor>;
  */
 export function npzSave(path: string, options: { names: readonly string[]; tensors: readonly Tensor[] }): void;
 export function npzSave(path: string, names: readonly string[], tensors: readonly Tensor[]): void;
+/** npzSave, off the event loop. */
+export function npzSaveAsync(path: string, options: { names: readonly string[]; tensors: readonly Tensor[] }): Promise<void>;
+export function npzSaveAsync(path: string, names: readonly string[], tensors: readonly Tensor[]): Promise<void>;
 /**
  * The bytes of the file that npz_save writes, as a uint8 tensor of one dimension.
  */

@@ -510,6 +510,7 @@ const lt_npyLoadAsync = lt.npyLoadAsync;
 const lt_npyLoadBytes = lt.npyLoadBytes;
 const lt_npyLoadBytesAsync = lt.npyLoadBytesAsync;
 const lt_npySave = lt.npySave;
+const lt_npySaveAsync = lt.npySaveAsync;
 const lt_npySaveBytes = lt.npySaveBytes;
 const lt_npySaveBytesAsync = lt.npySaveBytesAsync;
 const lt_npzLoad = lt.npzLoad;
@@ -517,6 +518,7 @@ const lt_npzLoadAsync = lt.npzLoadAsync;
 const lt_npzLoadBytes = lt.npzLoadBytes;
 const lt_npzLoadBytesAsync = lt.npzLoadBytesAsync;
 const lt_npzSave = lt.npzSave;
+const lt_npzSaveAsync = lt.npzSaveAsync;
 const lt_npzSaveBytes = lt.npzSaveBytes;
 const lt_npzSaveBytesAsync = lt.npzSaveBytesAsync;
 const lt_ones = lt.ones;
@@ -607,10 +609,13 @@ const lt_safetensorsOpenAsync = lt.safetensorsOpenAsync;
 const lt_safetensorsSave = lt.safetensorsSave;
 const lt_safetensorsSaveAsync = lt.safetensorsSaveAsync;
 const lt_safetensorsSaveFile = lt.safetensorsSaveFile;
+const lt_safetensorsSaveFileAsync = lt.safetensorsSaveFileAsync;
 const lt_save = lt.save;
+const lt_saveAsync = lt.saveAsync;
 const lt_saveBytes = lt.saveBytes;
 const lt_saveBytesAsync = lt.saveBytesAsync;
 const lt_saveDict = lt.saveDict;
+const lt_saveDictAsync = lt.saveDictAsync;
 const lt_scalarOperand = lt.scalarOperand;
 const lt_scalarOperandAsync = lt.scalarOperandAsync;
 const lt_scalarTensor = lt.scalarTensor;
@@ -1275,6 +1280,7 @@ export {
   lt_npyLoadBytes as npyLoadBytes,
   lt_npyLoadBytesAsync as npyLoadBytesAsync,
   lt_npySave as npySave,
+  lt_npySaveAsync as npySaveAsync,
   lt_npySaveBytes as npySaveBytes,
   lt_npySaveBytesAsync as npySaveBytesAsync,
   lt_npzLoad as npzLoad,
@@ -1282,6 +1288,7 @@ export {
   lt_npzLoadBytes as npzLoadBytes,
   lt_npzLoadBytesAsync as npzLoadBytesAsync,
   lt_npzSave as npzSave,
+  lt_npzSaveAsync as npzSaveAsync,
   lt_npzSaveBytes as npzSaveBytes,
   lt_npzSaveBytesAsync as npzSaveBytesAsync,
   lt_ones as ones,
@@ -1372,10 +1379,13 @@ export {
   lt_safetensorsSave as safetensorsSave,
   lt_safetensorsSaveAsync as safetensorsSaveAsync,
   lt_safetensorsSaveFile as safetensorsSaveFile,
+  lt_safetensorsSaveFileAsync as safetensorsSaveFileAsync,
   lt_save as save,
+  lt_saveAsync as saveAsync,
   lt_saveBytes as saveBytes,
   lt_saveBytesAsync as saveBytesAsync,
   lt_saveDict as saveDict,
+  lt_saveDictAsync as saveDictAsync,
   lt_scalarOperand as scalarOperand,
   lt_scalarOperandAsync as scalarOperandAsync,
   lt_scalarTensor as scalarTensor,

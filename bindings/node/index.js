@@ -5,9 +5,10 @@ const native = require('./lib/native.js');
 const constants = require('./lib/constants.js');
 const { tensor, asTensor, float } = require('./lib/create.js');
 const { slice } = require('./lib/access.js');
+const files = require('./lib/files.js');
 const { scope } = require('./lib/scope.js');
 const { version } = require('./package.json');
 
 const { enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
 
-module.exports = { ...operators, ...constants, tensor, asTensor, float, slice, scope, version };
+module.exports = { ...operators, ...constants, ...files, tensor, asTensor, float, slice, scope, version };

@@ -62,6 +62,10 @@ typedef union lt_value {
     tensor_t **items;
     int64_t length;
   } tensors;
+  struct {
+    char **items;
+    int64_t length;
+  } strings;
 } lt_value;
 
 typedef struct lt_argument {

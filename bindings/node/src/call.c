@@ -329,11 +329,24 @@ static napi_value list_result(napi_env env, lt_call *call, lt_value *r, bool ali
   return complete ? array : NULL;
 }
 
+static napi_value strings_result(napi_env env, lt_value *r) {
+  napi_value array, item;
+  int64_t i = 0, n = r->strings.length;
+  bool made = lt_ok(env, napi_create_array_with_length(env, (size_t)n, &array));
+  for (; made && i < n; i++)
+    made = (item = lt_from_text(env, r->strings.items[i])) &&
+           lt_ok(env, napi_set_element(env, array, (uint32_t)i, item));
+  tensor_string_list_free(r->strings.items, n);
+  return made ? array : NULL;
+}
+
 static napi_value one_result(napi_env env, lt_call *call, int i) {
   const lt_argument *what = &call->op->results[i];
   lt_value *r = &call->results[i];
   napi_value v = NULL;
-  if (what->flags & LT_IS_LIST) return list_result(env, call, r, what->flags & LT_IS_ALIAS);
+  if (what->flags & LT_IS_LIST)
+    return what->type == LT_STR ? strings_result(env, r)
+                                : list_result(env, call, r, what->flags & LT_IS_ALIAS);
   switch (what->type) {
     case LT_TENSOR:
       return wrap_result(env, call, r->tensor, what->flags & LT_IS_ALIAS);

@@ -1677,7 +1677,7 @@ static const lt_operator overloads_load_bytes[] = {
     {"loadBytes", arguments_load_bytes, results_load_bytes, 2, 1, 2, -1, {{call_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_load_dict(const lt_value *a, lt_value *r) { return tensor_load_dict(a[0].text, a[1].text, a[2].i, &r[0].tensors.items, &r[0].tensors.length, &r[1].tensors.items, &r[1].tensors.length); }
+static tensor_status call_load_dict(const lt_value *a, lt_value *r) { return tensor_load_dict(a[0].text, a[1].text, a[2].i, &r[0].strings.items, &r[0].strings.length, &r[1].tensors.items, &r[1].tensors.length); }
 static const lt_argument arguments_load_dict[] = {
     {"path", LT_STR, 0, {0}},
     {"mapLocation", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
@@ -1715,7 +1715,7 @@ static const lt_operator overloads_safetensors_save[] = {
     {"safetensorsSave", arguments_safetensors_save, results_safetensors_save, 3, 2, 1, -1, {{call_safetensors_save, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_safetensors_load_file(const lt_value *a, lt_value *r) { return tensor_safetensors_load_file(a[0].text, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensors.items, &r[0].tensors.length, &r[1].tensors.items, &r[1].tensors.length, &r[2].string); }
+static tensor_status call_safetensors_load_file(const lt_value *a, lt_value *r) { return tensor_safetensors_load_file(a[0].text, a[1].list.data, a[1].list.length, a[2].i, &r[0].strings.items, &r[0].strings.length, &r[1].tensors.items, &r[1].tensors.length, &r[2].string); }
 static const lt_argument arguments_safetensors_load_file[] = {
     {"path", LT_STR, 0, {0}},
     {"only", LT_STR, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
@@ -1730,7 +1730,7 @@ static const lt_operator overloads_safetensors_load_file[] = {
     {"safetensorsLoadFile", arguments_safetensors_load_file, results_safetensors_load_file, 3, 1, 3, -1, {{call_safetensors_load_file, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_safetensors_load(const lt_value *a, lt_value *r) { return tensor_safetensors_load(a[0].tensor, &r[0].tensors.items, &r[0].tensors.length, &r[1].tensors.items, &r[1].tensors.length, &r[2].string); }
+static tensor_status call_safetensors_load(const lt_value *a, lt_value *r) { return tensor_safetensors_load(a[0].tensor, &r[0].strings.items, &r[0].strings.length, &r[1].tensors.items, &r[1].tensors.length, &r[2].string); }
 static const lt_argument arguments_safetensors_load[] = {
     {"data", LT_TENSOR, 0, {0}},
 };
@@ -1743,7 +1743,7 @@ static const lt_operator overloads_safetensors_load[] = {
     {"safetensorsLoad", arguments_safetensors_load, results_safetensors_load, 1, 1, 3, -1, {{call_safetensors_load, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_safetensors_open(const lt_value *a, lt_value *r) { return tensor_safetensors_open(a[0].text, &r[0].string, &r[1].tensors.items, &r[1].tensors.length, &r[2].tensors.items, &r[2].tensors.length); }
+static tensor_status call_safetensors_open(const lt_value *a, lt_value *r) { return tensor_safetensors_open(a[0].text, &r[0].string, &r[1].strings.items, &r[1].strings.length, &r[2].tensors.items, &r[2].tensors.length); }
 static const lt_argument arguments_safetensors_open[] = {
     {"path", LT_STR, 0, {0}},
 };
@@ -1821,7 +1821,7 @@ static const lt_operator overloads_npz_save_bytes[] = {
     {"npzSaveBytes", arguments_npz_save_bytes, results_npz_save_bytes, 2, 2, 1, -1, {{call_npz_save_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_npz_load(const lt_value *a, lt_value *r) { return tensor_npz_load(a[0].text, &r[0].tensors.items, &r[0].tensors.length, &r[1].tensors.items, &r[1].tensors.length); }
+static tensor_status call_npz_load(const lt_value *a, lt_value *r) { return tensor_npz_load(a[0].text, &r[0].strings.items, &r[0].strings.length, &r[1].tensors.items, &r[1].tensors.length); }
 static const lt_argument arguments_npz_load[] = {
     {"path", LT_STR, 0, {0}},
 };
@@ -1833,7 +1833,7 @@ static const lt_operator overloads_npz_load[] = {
     {"npzLoad", arguments_npz_load, results_npz_load, 1, 1, 2, -1, {{call_npz_load, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_npz_load_bytes(const lt_value *a, lt_value *r) { return tensor_npz_load_bytes(a[0].tensor, &r[0].tensors.items, &r[0].tensors.length, &r[1].tensors.items, &r[1].tensors.length); }
+static tensor_status call_npz_load_bytes(const lt_value *a, lt_value *r) { return tensor_npz_load_bytes(a[0].tensor, &r[0].strings.items, &r[0].strings.length, &r[1].tensors.items, &r[1].tensors.length); }
 static const lt_argument arguments_npz_load_bytes[] = {
     {"data", LT_TENSOR, 0, {0}},
 };
@@ -7107,22 +7107,22 @@ const lt_entry lt_entries[] = {
     {"blackmanWindow", overloads_blackman_window, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"kaiserWindow", overloads_kaiser_window, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"vander", overloads_vander, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"save", overloads_save, 1, LT_AS_FUNCTION},
+    {"save", overloads_save, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"saveBytes", overloads_save_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"saveDict", overloads_save_dict, 1, LT_AS_FUNCTION},
+    {"saveDict", overloads_save_dict, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"load", overloads_load, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"loadBytes", overloads_load_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"loadDict", overloads_load_dict, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"safetensorsSaveFile", overloads_safetensors_save_file, 1, LT_AS_FUNCTION},
+    {"safetensorsSaveFile", overloads_safetensors_save_file, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"safetensorsSave", overloads_safetensors_save, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"safetensorsLoadFile", overloads_safetensors_load_file, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"safetensorsLoad", overloads_safetensors_load, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"safetensorsOpen", overloads_safetensors_open, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"npySave", overloads_npy_save, 1, LT_AS_FUNCTION},
+    {"npySave", overloads_npy_save, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"npySaveBytes", overloads_npy_save_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"npyLoad", overloads_npy_load, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"npyLoadBytes", overloads_npy_load_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"npzSave", overloads_npz_save, 1, LT_AS_FUNCTION},
+    {"npzSave", overloads_npz_save, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"npzSaveBytes", overloads_npz_save_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"npzLoad", overloads_npz_load, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"npzLoadBytes", overloads_npz_load_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},

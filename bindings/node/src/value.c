@@ -203,6 +203,7 @@ const char *lt_type_name(const lt_argument *argument) {
                                      [LT_INT] = "an integer or an array of integers",
                                      [LT_FLOAT] = "an array of numbers",
                                      [LT_BOOL] = "an array of booleans",
+                                     [LT_STR] = "an array of strings",
                                      [LT_INDEX] = "an array of index items"};
   return argument->flags & LT_IS_LIST ? many[argument->type] : one[argument->type];
 }
@@ -266,7 +267,8 @@ bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js) {
   if (js->kind == LT_JS_NULL && argument->type != LT_INDEX) return argument->flags & LT_IS_OPTIONAL;
   if (!(argument->flags & LT_IS_LIST) || argument->type == LT_INDEX)
     return accepts_one(env, argument->type, js);
-  if (js->kind == LT_JS_TYPED_ARRAY) return argument->type != LT_TENSOR;
+  if (js->kind == LT_JS_TYPED_ARRAY)
+    return argument->type != LT_TENSOR && argument->type != LT_STR;
   if (js->kind != LT_JS_ARRAY) return argument->type == LT_INT && js->kind == LT_JS_INT;
   uint32_t length;
   napi_value first;
@@ -294,8 +296,10 @@ static const char *copy_text(napi_env env, lt_call *call, napi_value value) {
     out_of_memory(env);
     return NULL;
   }
-  return lt_ok(env, napi_get_value_string_utf8(env, value, text, length + 1, &length)) ? text
-                                                                                       : NULL;
+  if (!lt_ok(env, napi_get_value_string_utf8(env, value, text, length + 1, &length))) return NULL;
+  if (strlen(text) == length) return text;
+  lt_throw_type(env, "%s: a text must not have NUL characters", call->op->name);
+  return NULL;
 }
 
 static bool wrong_item(napi_env env, const lt_call *call, const lt_argument *argument, uint32_t at,
@@ -455,6 +459,8 @@ static bool convert_item(napi_env env, lt_call *call, const lt_argument *argumen
     case LT_BOOL:
       ((bool *)data)[at] = js->scalar.value.i;
       return true;
+    case LT_STR:
+      return (((const char **)data)[at] = copy_text(env, call, js->value)) != NULL;
     case LT_FLOAT:
       ((double *)data)[at] =
           js->kind == LT_JS_INT ? (double)js->scalar.value.i : js->scalar.value.f.re;
@@ -563,9 +569,9 @@ napi_value lt_from_text(napi_env env, const char *text) {
 }
 
 napi_value lt_from_device(napi_env env, tensor_device device) {
-  static const char *const types[] = {"cpu", "cuda", "meta"};
+  static const char *const types[] = {"cpu", "cuda", "meta", "mps", "xpu", "xla"};
   char text[32];
-  if (device.type < 0 || device.type > TENSOR_META) return lt_from_text(env, "none");
+  if (device.type < 0 || device.type > TENSOR_XLA) return lt_from_text(env, "none");
   if (device.index < 0 || device.type != TENSOR_CUDA) return lt_from_text(env, types[device.type]);
   snprintf(text, sizeof text, "%s:%d", types[device.type], device.index);
   return lt_from_text(env, text);

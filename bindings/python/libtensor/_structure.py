@@ -20,8 +20,8 @@ class Encoder:
     """Collects the tensors of an object while it turns the object into what json.dumps takes."""
 
     def __init__(self, obj):
-        self.tensors, self.numbers, self.kept = [], {}, []
-        self.seen, self.defined = {}, {}
+        self.tensors, self.numbers = [], {}
+        self.seen, self.open, self.defined = {}, set(), {}
         self.count(obj, 0)
         self.text = json.dumps(self.node(obj, "obj"), ensure_ascii=False, allow_nan=False)
 
@@ -30,7 +30,7 @@ class Encoder:
         if not isinstance(obj, (list, tuple, dict, set)):
             return
         if depth > DEPTH:
-            raise ValueError(f"save(): containers lie more than {DEPTH} deep in each other, or one contains itself")
+            raise ValueError(f"save(): containers lie more than {DEPTH} deep in each other")
         self.seen[id(obj)] = self.seen.get(id(obj), 0) + 1
         if self.seen[id(obj)] == 1:
             for item in obj.values() if isinstance(obj, dict) else obj:
@@ -41,7 +41,11 @@ class Encoder:
             return {"ref": self.defined[id(obj)]}
         if self.seen.get(id(obj), 0) < 2:
             return self.plain(obj, path)
+        if id(obj) in self.open:
+            raise ValueError(f"save(): {path} contains itself")
+        self.open.add(id(obj))
         value = self.plain(obj, path)
+        self.open.remove(id(obj))
         self.defined[id(obj)] = len(self.defined)
         return {"def": self.defined[id(obj)], "value": value}
 

@@ -36,7 +36,7 @@ def _metadata(metadata):
     for key, value in metadata.items():
         if not isinstance(key, str) or not isinstance(value, str):
             raise TypeError(f"metadata must be strings under strings, not {value!r} under {key!r}")
-    return json.dumps(metadata, ensure_ascii=False)
+    return json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))
 
 
 def save_file(tensors, filename, metadata=None):

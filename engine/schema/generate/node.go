@@ -90,13 +90,13 @@ func (e *nodeEntry) isMethod() bool {
 	return e.owner() != "" || e.has("method") && !slices.Contains(nodeProperties, e.last())
 }
 
-// isAsync tells whether the function also exists off the event loop: when it gives tensors.
+// isAsync tells whether the function also exists off the event loop: when it gives tensors or works on files.
 func (e *nodeEntry) isAsync() bool {
-	return e.isFunction() && slices.ContainsFunc(e.overloads, givesTensors)
+	return e.isFunction() && slices.ContainsFunc(e.overloads, takesTime)
 }
 
-func givesTensors(o *schema.Operator) bool {
-	return slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type.Base == "Tensor" })
+func takesTime(o *schema.Operator) bool {
+	return o.Category == "file" || slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type.Base == "Tensor" })
 }
 
 var nodeTypes = map[string]string{
@@ -136,7 +136,8 @@ func (f form) nodeCall() string {
 			args = append(args, fmt.Sprintf("r[%d].tensor", i))
 		case f.mode == "inplace":
 		case r.Type.List:
-			args = append(args, fmt.Sprintf("&r[%d].tensors.items, &r[%d].tensors.length", i, i))
+			list := map[string]string{"Tensor": "tensors", "str": "strings"}[r.Type.Base]
+			args = append(args, fmt.Sprintf("&r[%d].%s.items, &r[%d].%s.length", i, list, i, list))
 		default:
 			member := map[string]string{"Tensor": "tensor", "Storage": "storage", "Generator": "generator", "Scalar": "scalar", "float": "f", "bool": "b", "str": "string", "dtype": "dtype", "device": "device"}[r.Type.Base]
 			if member == "" {

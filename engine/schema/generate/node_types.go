@@ -15,6 +15,9 @@ var nodeExports = []string{"Tensor", "Storage", "Generator", "tensor", "asTensor
 	"bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128",
 	"strided", "contiguousFormat", "preserveFormat", "channelsLast", "channelsLast3d"}
 
+// nodeOwn are the functions that bindings/node writes by hand over those of the addon, and declares itself.
+var nodeOwn = []string{"save", "saveBytes", "load", "loadBytes"}
+
 //go:embed index.d.ts.tmpl
 var nodeTypesTemplate string
 
@@ -161,7 +164,7 @@ func (e *nodeEntry) tsSignatures(indent, name, variant string) string {
 		if variant == "async" {
 			as = "function"
 		}
-		if !o.Has(as) && !(owner != "" && method) || variant == "async" && !givesTensors(o) {
+		if !o.Has(as) && !(owner != "" && method) || variant == "async" && !takesTime(o) {
 			continue
 		}
 		result := tsResults(o, method)
@@ -220,7 +223,7 @@ func nodeDeclarations(entries []*nodeEntry) (string, error) {
 	methods := map[string]*strings.Builder{"": {}, "Storage": {}, "Generator": {}}
 	var renamed []string
 	for _, e := range entries {
-		if e.isFunction() {
+		if e.isFunction() && !slices.Contains(nodeOwn, e.path) {
 			path := strings.Split(e.path, ".")
 			space := functions.find(path[:len(path)-1])
 			indent := strings.Repeat("  ", len(path)-1)

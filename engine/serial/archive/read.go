@@ -34,12 +34,24 @@ type Archive struct {
 	byName  map[string]*Entry
 }
 
+// lastRead remembers where was read last: DataOffset reads a record's header alone, whose place the zip package keeps to itself.
+type lastRead struct {
+	io.ReaderAt
+	offset int64
+}
+
+func (l *lastRead) ReadAt(p []byte, offset int64) (int, error) {
+	l.offset = offset
+	return l.ReaderAt.ReadAt(p, offset)
+}
+
 // deflateLimit is the most that one byte of a deflated record unpacks to.
 const deflateLimit = 1032
 
 // Open reads the directory.
 func Open(op string, source *file.Source) (*Archive, error) {
-	r, err := zip.NewReader(source, source.Size)
+	headers := &lastRead{ReaderAt: source}
+	r, err := zip.NewReader(headers, source.Size)
 	if err != nil {
 		return nil, status.Runtimef("%s: the file is no zip archive, or it is damaged or cut short: %v", op, err)
 	}
@@ -51,6 +63,10 @@ func Open(op string, source *file.Source) (*Archive, error) {
 		}
 		if e.Offset, err = f.DataOffset(); err != nil {
 			return nil, a.damaged(e, "its header cannot be read: %v", err)
+		}
+		name, err := source.Bytes(op, headers.offset+localSize, int64(len(f.Name)))
+		if err != nil || string(name) != f.Name {
+			return nil, a.damaged(e, "its header has the name %q", name)
 		}
 		switch {
 		case f.Method != zip.Store && f.Method != zip.Deflate:

@@ -39,7 +39,7 @@ func Create(op, path string, size int64, write func(io.WriterAt) error) error {
 			return status.IOf("%s: %v", op, err)
 		}
 	}
-	if err := write(temporary); err != nil {
+	if err := write(disk{temporary}); err != nil {
 		return failed(op, err)
 	}
 	if err := temporary.Sync(); err != nil {
@@ -53,6 +53,17 @@ func Create(op, path string, size int64, write func(io.WriterAt) error) error {
 		_ = folder.Close()
 	}
 	return nil
+}
+
+// disk is a file whose bytes are on their way to the disk as soon as they are written.
+type disk struct{ *os.File }
+
+func (d disk) WriteAt(p []byte, offset int64) (int, error) {
+	n, err := d.File.WriteAt(p, offset)
+	if n >= pieceBytes {
+		startWriting(d.File, offset, int64(n))
+	}
+	return n, err
 }
 
 // failed gives an error of the system its code; others have one.

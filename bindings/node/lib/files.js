@@ -1,0 +1,228 @@
+'use strict';
+
+// save and load: JavaScript's containers as the JSON text and list of tensors that files take, and back.
+const native = require('./native.js');
+const { tensor } = require('./create.js');
+
+const { Tensor, Storage } = native;
+
+function failure(message) {
+  return Object.assign(new TypeError(message), { code: 'TENSOR_ERROR_TYPE' });
+}
+
+// Collects the tensors of a value while it turns the value into what JSON.stringify takes.
+class Encoder {
+  constructor(value) {
+    this.tensors = [];
+    this.temporary = [];
+    this.numbers = new Map();
+    this.counts = new Map();
+    this.defined = new Map();
+    try {
+      this.count(value, []);
+      this.text = JSON.stringify(this.node(value, 'value'));
+    } catch (error) {
+      this.dispose();
+      throw error;
+    }
+  }
+
+  dispose() {
+    for (const t of this.temporary) t.dispose();
+  }
+
+  // Finds the containers that occur more than once.
+  count(value, open) {
+    const items = contents(value);
+    if (!items) return;
+    if (open.includes(value)) throw failure('save: a container contains itself');
+    const seen = this.counts.get(value) ?? 0;
+    this.counts.set(value, seen + 1);
+    if (seen > 0) return;
+    open.push(value);
+    for (const item of items) this.count(item, open);
+    open.pop();
+  }
+
+  node(value, path) {
+    if (this.defined.has(value)) return { ref: this.defined.get(value) };
+    if ((this.counts.get(value) ?? 0) < 2) return this.plain(value, path);
+    const node = this.plain(value, path);
+    this.defined.set(value, this.defined.size);
+    return { def: this.defined.get(value), value: node };
+  }
+
+  number(key, make) {
+    if (!this.numbers.has(key)) {
+      this.numbers.set(key, this.tensors.length);
+      this.tensors.push(make());
+    }
+    return this.numbers.get(key);
+  }
+
+  float(value) {
+    return { float: Object.is(value, -0) ? '-0.0' : String(value).replace('Infinity', 'inf').toLowerCase() };
+  }
+
+  plain(value, path) {
+    switch (typeof value) {
+      case 'boolean':
+      case 'string':
+        return value;
+      case 'bigint':
+        return { int: String(value) };
+      case 'number':
+        return Number.isSafeInteger(value) && !Object.is(value, -0) ? value : this.float(value);
+      case 'object':
+        return value === null ? null : this.object(value, path);
+      default:
+        throw failure(`save: ${path} is ${typeof value}, which files cannot hold`);
+    }
+  }
+
+  object(value, path) {
+    if (value instanceof Tensor) return { tensor: this.number(value, () => value) };
+    if (value instanceof Storage) return { storage: this.number(value, () => this.bytesOf(value)) };
+    if (value instanceof Uint8Array) return { bytes: Buffer.from(value).toString('base64') };
+    if (Array.isArray(value)) return value.map((item, i) => this.node(item, `${path}[${i}]`));
+    if (value instanceof Set) return { set: Array.from(value, (item) => this.node(item, `an item of ${path}`)) };
+    if (value instanceof Map) return this.dict(value, path);
+    if (value.kind === 'float' && typeof value.value === 'number') return this.float(value.value);
+    const prototype = Object.getPrototypeOf(value);
+    if (prototype !== null && prototype !== Object.prototype) {
+      throw failure(`save: ${path} is a ${value.constructor?.name}, which files cannot hold; convert it to a tensor, a plain object or an array`);
+    }
+    const keys = Object.keys(value);
+    if (keys.length === 2 && typeof value.re === 'number' && typeof value.im === 'number') return { complex: [this.float(value.re), this.float(value.im)] };
+    return this.dict(Object.entries(value), path);
+  }
+
+  dict(entries, path) {
+    return { dict: Array.from(entries, ([key, item]) => [this.node(key, `a key of ${path}`), this.node(item, `${path}.${String(key)}`)]) };
+  }
+
+  // A storage as the tensor of its bytes.
+  bytesOf(storage) {
+    const made = native.empty([0], { dtype: 'uint8' });
+    this.temporary.push(made);
+    return made.set_(storage);
+  }
+}
+
+// The items of a container, undefined for what is none.
+function contents(value) {
+  if (Array.isArray(value)) return value;
+  if (value instanceof Set) return [...value];
+  if (value instanceof Map) return [...value.keys(), ...value.values()];
+  if (typeof value !== 'object' || value === null || value instanceof Tensor || value instanceof Storage || ArrayBuffer.isView(value)) return undefined;
+  return Object.values(value);
+}
+
+const list = (decoder, nodes) => nodes.map((node) => decoder.read(node));
+
+function dict(decoder, nodes) {
+  const entries = nodes.map(([key, value]) => [decoder.read(key), decoder.read(value)]);
+  return entries.every(([key]) => typeof key === 'string') ? Object.fromEntries(entries) : new Map(entries);
+}
+
+const readers = {
+  tensor: (d, i) => d.tensors[i],
+  storage: (d, i) => d.storage(i),
+  typed_storage: (d, i) => d.storage(i),
+  tuple: list,
+  size: list,
+  set: (d, nodes) => new Set(list(d, nodes)),
+  dict,
+  ordered_dict: dict,
+  int: (d, text) => BigInt(text),
+  float: (d, text) => Number(text.replace('inf', 'Infinity')),
+  complex: (d, nodes) => {
+    const [re, im] = list(d, nodes);
+    return { re, im };
+  },
+  bytes: (d, text) => new Uint8Array(Buffer.from(text, 'base64')),
+  bytearray: (d, text) => new Uint8Array(Buffer.from(text, 'base64')),
+  dtype: (d, name) => name,
+  device: (d, name) => name,
+  layout: (d, name) => name,
+  ref: (d, number) => d.defined[number],
+};
+
+// Turns a structure's JSON into values.
+class Decoder {
+  constructor({ structure, tensors }) {
+    this.tensors = tensors;
+    this.storages = new Map();
+    this.defined = [];
+    try {
+      this.value = this.read(JSON.parse(structure));
+    } catch (error) {
+      for (const t of tensors) t.dispose();
+      throw error;
+    }
+    for (const i of this.storages.keys()) tensors[i].dispose();
+  }
+
+  read(node) {
+    if (typeof node !== 'object' || node === null) return node;
+    if (Array.isArray(node)) return list(this, node);
+    if ('def' in node) return (this.defined[node.def] = this.read(node.value));
+    for (const tag of Object.keys(node)) if (Object.hasOwn(readers, tag)) return readers[tag](this, node[tag]);
+    throw new Error('load: the structure has an unknown form');
+  }
+
+  storage(i) {
+    if (!this.storages.has(i)) this.storages.set(i, this.tensors[i].untypedStorage());
+    return this.storages.get(i);
+  }
+}
+
+function save(value, path, options) {
+  const encoded = new Encoder(value);
+  try {
+    native.save(path, encoded.text, encoded.tensors, options ?? {});
+  } finally {
+    encoded.dispose();
+  }
+}
+
+async function saveAsync(value, path, options) {
+  const encoded = new Encoder(value);
+  try {
+    await native.saveAsync(path, encoded.text, encoded.tensors, options ?? {});
+  } finally {
+    encoded.dispose();
+  }
+}
+
+function saveBytes(value, options) {
+  const encoded = new Encoder(value);
+  let data;
+  try {
+    data = native.saveBytes(encoded.text, encoded.tensors, options ?? {});
+    return new Uint8Array(data.data());
+  } finally {
+    data?.dispose();
+    encoded.dispose();
+  }
+}
+
+function load(path, options) {
+  return new Decoder(native.load(path, options ?? {})).value;
+}
+
+async function loadAsync(path, options) {
+  return new Decoder(await native.loadAsync(path, options ?? {})).value;
+}
+
+function loadBytes(data, options) {
+  if (!(data instanceof Uint8Array)) throw failure('loadBytes: the data must be a Uint8Array');
+  const bytes = tensor(data);
+  try {
+    return new Decoder(native.loadBytes(bytes, options ?? {})).value;
+  } finally {
+    bytes.dispose();
+  }
+}
+
+module.exports = { save, saveAsync, saveBytes, load, loadAsync, loadBytes };

@@ -1,0 +1,100 @@
+'use strict';
+
+// Files: what is saved is loaded again, across languages and whole at any moment.
+const assert = require('node:assert/strict');
+const { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const { after, test } = require('node:test');
+const lt = require('..');
+
+const folder = mkdtempSync(join(tmpdir(), 'libtensor-'));
+after(() => rmSync(folder, { recursive: true }));
+const at = (name) => join(folder, name);
+const testdata = (name) => join(__dirname, '../../../engine/serial/testdata', name);
+
+test('containers, tensors and storages come back', () => {
+  const w = lt.tensor([[1, 2, 3], [4, 5, 6]]);
+  const shared = [1, 2];
+  const value = {
+    w, row: w.at(1), same: w, shared: [shared, shared], storage: w.untypedStorage(), bytes: new Uint8Array([1, 2]), set: new Set([1]), map: new Map([[3, 'c']]),
+    numbers: [1, -2.5, lt.float(2), Infinity, -0, 2n ** 60n, true, null, 'é\0'], complex: { re: 1, im: 2 }, ['__proto__']: 1,
+  };
+  lt.save(value, at('a.pt'));
+  for (const found of [lt.load(at('a.pt')), lt.load(at('a.pt'), { mmap: true }), lt.loadBytes(lt.saveBytes(value))]) {
+    assert.deepEqual(found.w.toArray(), [[1, 2, 3], [4, 5, 6]]);
+    assert.equal(found.same, found.w);
+    assert.equal(found.shared[0], found.shared[1]);
+    found.w.fill_(0);
+    assert.deepEqual(found.row.toArray(), [0, 0, 0]);
+    assert.equal(found.storage.nbytes(), 48);
+    assert.deepEqual(found.bytes, new Uint8Array([1, 2]));
+    assert.deepEqual(found.map, new Map([[3, 'c']]));
+    assert.deepEqual(found.set, new Set([1]));
+    assert.deepEqual(found.numbers, [1, -2.5, 2, Infinity, -0, 2n ** 60n, true, null, 'é\0']);
+    assert.deepEqual(found.complex, { re: 1, im: 2 });
+    assert.ok(Object.hasOwn(found, '__proto__'));
+  }
+});
+
+test("PyTorch's file", () => {
+  const found = lt.load(testdata('torch.pt'));
+  assert.deepEqual(found.a.toArray(), [[0, 1, 2], [3, 4, 5]]);
+  assert.deepEqual(found.view.strides, [1, 3]);
+  assert.equal(found.dtype, 'float32');
+});
+
+test('compact files hold what is seen of a storage', () => {
+  const big = lt.zeros([100000]);
+  lt.save(big.at(lt.slice(0, 3)), at('whole.pt'));
+  lt.save(big.at(lt.slice(0, 3)), at('compact.pt'), { compact: true });
+  assert.ok(statSync(at('whole.pt')).size > 400000);
+  assert.ok(statSync(at('compact.pt')).size < 2000);
+  assert.deepEqual(lt.load(at('compact.pt')).toArray(), [0, 0, 0]);
+});
+
+test('asynchronous forms', async () => {
+  const t = lt.arange(1000);
+  await lt.saveAsync([t], at('b.pt'));
+  const [found] = await lt.loadAsync(at('b.pt'));
+  assert.ok(found.equal(t));
+  await lt.safetensorsSaveFileAsync(at('b.safetensors'), ['t'], [t]);
+  const { names, tensors } = await lt.safetensorsLoadFileAsync(at('b.safetensors'));
+  assert.deepEqual(names, ['t']);
+  assert.ok(tensors[0].equal(t));
+});
+
+test('dicts, safetensors, npy and npz by name', () => {
+  const tensors = [lt.ones([2, 2]), lt.tensor([true, false])];
+  lt.saveDict(at('d.pt'), ['x', 'y'], tensors);
+  assert.deepEqual(lt.loadDict(at('d.pt')).names, ['x', 'y']);
+  lt.safetensorsSaveFile(at('d.safetensors'), ['x', 'y'], tensors, { metadata: '{"k":"v"}' });
+  const found = lt.safetensorsLoadFile(at('d.safetensors'), { only: ['y'] });
+  assert.deepEqual([found.names, found.metadata], [['y'], '{"k":"v"}']);
+  assert.deepEqual(found.tensors[0].toArray(), [true, false]);
+  lt.npySave(at('d.npy'), tensors[0].mul(3));
+  assert.deepEqual(lt.npyLoad(at('d.npy')).toArray(), [[3, 3], [3, 3]]);
+  lt.npzSave(at('d.npz'), ['x', 'y'], tensors);
+  assert.deepEqual(lt.npzLoad(at('d.npz')).names, ['x', 'y']);
+});
+
+test('what cannot be saved or loaded is told, and leaves the old file and no handles', () => {
+  lt.save([1], at('old.pt'));
+  const before = readFileSync(at('old.pt'));
+  const handles = lt.liveHandles();
+  assert.throws(() => lt.save({ a: [undefined] }, at('old.pt')), /value\.a\[0\] is undefined/);
+  assert.throws(() => lt.save({ a: new Date() }, at('old.pt')), /value\.a is a Date/);
+  const circle = [];
+  circle.push(circle);
+  assert.throws(() => lt.save(circle, at('old.pt')), /contains itself/);
+  const damaged = Buffer.from(before);
+  damaged[66] ^= 1; // in the pickle, the first record
+  writeFileSync(at('damaged.pt'), damaged);
+  assert.throws(() => lt.load(at('damaged.pt')), /damaged/);
+  assert.throws(() => lt.load(at('missing.pt')), { code: 'TENSOR_ERROR_IO' });
+  assert.throws(() => lt.load(at('a\0.pt')), /NUL/);
+  assert.throws(() => lt.saveDict(at('x.pt'), ['a'], []), /1 names were given for 0 tensors/);
+  assert.deepEqual(readFileSync(at('old.pt')), before);
+  assert.equal(lt.liveHandles(), handles);
+  assert.deepEqual(readdirSync(folder).filter((name) => name.startsWith('.')), []);
+});

@@ -1,0 +1,57 @@
+package pickle
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func all(Global) bool { return true }
+
+func TestValuesComeBack(t *testing.T) {
+	large, _ := new(big.Int).SetString("-123456789012345678901234567890", 10)
+	for _, value := range []any{
+		nil, true, false, int64(0), int64(255), int64(256), int64(65535), int64(65536), int64(-1), int64(-128), int64(-129), int64(math.MaxInt32), int64(math.MinInt32),
+		int64(1 << 31), int64(math.MaxInt64), int64(math.MinInt64), large, 1.5, math.Inf(-1), "", "é", &Tuple{}, &Tuple{[]any{int64(1)}}, &Tuple{[]any{"a", "b", "c", "d"}},
+		&List{[]any{nil, &List{}}}, &Dict{[]Entry{{"k", int64(1)}, {int64(2), nil}}}, Global{"torch", "float32"}, &Persistent{&Tuple{[]any{"storage"}}},
+		&Call{Func: Global{"collections", "OrderedDict"}, Args: &Tuple{}, Entries: []Entry{{"a", true}}, State: &Dict{[]Entry{{"x", int64(1)}}}},
+	} {
+		got, _, err := Decode("load", Encode(value), all)
+		require.NoError(t, err)
+		require.Equal(t, value, got)
+	}
+}
+
+func TestSharedValuesAreWrittenOnce(t *testing.T) {
+	list := &List{[]any{int64(1)}}
+	items := make([]any, 600)
+	for i := range items {
+		items[i] = &Tuple{[]any{list, int64(i)}}
+	}
+	got, shared, err := Decode("load", Encode(&List{items}), all)
+	require.NoError(t, err)
+	first := got.(*List).Items[0].(*Tuple).Items[0]
+	require.Same(t, first, got.(*List).Items[599].(*Tuple).Items[0])
+	require.True(t, shared[first])
+	require.Len(t, shared, 1)
+}
+
+func TestLaterProtocols(t *testing.T) {
+	// pickle.dumps({"a": [1, b"x", {2}]}, protocol=4)
+	data := "\x80\x04\x95\x13\x00\x00\x00\x00\x00\x00\x00}\x94\x8c\x01a\x94]\x94(K\x01C\x01x\x94\x8f\x94(K\x02\x90es."
+	got, _, err := Decode("load", []byte(data), all)
+	require.NoError(t, err)
+	require.Equal(t, &Dict{[]Entry{{"a", &List{[]any{int64(1), []byte("x"), &Set{[]any{int64(2)}}}}}}}, got)
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(Encode(&List{[]any{"a", &Dict{[]Entry{{"k", 1.5}}}, Global{"torch", "Size"}}}))
+	f.Add([]byte("\x80\x04\x95\x13\x00\x00\x00\x00\x00\x00\x00}\x94\x8c\x01a\x94]\x94(K\x01C\x01x\x94\x8f\x94(K\x02\x90es."))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if _, shared, err := Decode("load", data, all); err == nil {
+			require.LessOrEqual(t, len(shared), len(data))
+		}
+	})
+}
