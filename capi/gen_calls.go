@@ -676,6 +676,10 @@ var calls = [...]func(frame) error{
 		return f.setTensors(err, r0)
 	}, // mm
 	func(f frame) error {
+		r0, err := ops.Mm(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // spmm
+	func(f frame) error {
 		r0, err := ops.Bmm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // bmm

@@ -217,10 +217,39 @@ TENSOR_API intptr_t tensor_brief_mm(const tensor_t *self, const tensor_t *mat2) 
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+TENSOR_API tensor_status tensor_spmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
+  LT_RESULT(out, "spmm", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 244, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "spmm", "self");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "spmm", "mat2");
+  tensor_status status = lt_invoke(&frame, "spmm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_spmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 244, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "spmm", "self");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "spmm", "mat2");
+  LT_OUTPUT(frame.out[0], out, "spmm", "out");
+  tensor_status status = lt_invoke(&frame, "spmm");
+  return status;
+}
+
+TENSOR_API intptr_t tensor_brief_spmm(const tensor_t *self, const tensor_t *mat2) {
+  tensor_t *made;
+  tensor_status status = tensor_spmm(self, mat2, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_bmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
   LT_RESULT(out, "bmm", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 244, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 245, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bmm", "self");
   LT_REQUIRED(a[1], mat2, LT_TENSOR, "bmm", "mat2");
   tensor_status status = lt_invoke(&frame, "bmm");
@@ -232,7 +261,7 @@ TENSOR_API tensor_status tensor_bmm(const tensor_t *self, const tensor_t *mat2, 
 
 TENSOR_API tensor_status tensor_bmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 244, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 245, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bmm", "self");
   LT_REQUIRED(a[1], mat2, LT_TENSOR, "bmm", "mat2");
   LT_OUTPUT(frame.out[0], out, "bmm", "out");
@@ -249,7 +278,7 @@ TENSOR_API intptr_t tensor_brief_bmm(const tensor_t *self, const tensor_t *mat2)
 TENSOR_API tensor_status tensor_mv(const tensor_t *self, const tensor_t *vec, tensor_t **out) {
   LT_RESULT(out, "mv", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 245, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 246, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mv", "self");
   LT_REQUIRED(a[1], vec, LT_TENSOR, "mv", "vec");
   tensor_status status = lt_invoke(&frame, "mv");
@@ -261,7 +290,7 @@ TENSOR_API tensor_status tensor_mv(const tensor_t *self, const tensor_t *vec, te
 
 TENSOR_API tensor_status tensor_mv_out(const tensor_t *self, const tensor_t *vec, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 245, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 246, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mv", "self");
   LT_REQUIRED(a[1], vec, LT_TENSOR, "mv", "vec");
   LT_OUTPUT(frame.out[0], out, "mv", "out");
@@ -278,7 +307,7 @@ TENSOR_API intptr_t tensor_brief_mv(const tensor_t *self, const tensor_t *vec) {
 TENSOR_API tensor_status tensor_dot(const tensor_t *self, const tensor_t *tensor, tensor_t **out) {
   LT_RESULT(out, "dot", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 246, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 247, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "dot", "self");
   LT_REQUIRED(a[1], tensor, LT_TENSOR, "dot", "tensor");
   tensor_status status = lt_invoke(&frame, "dot");
@@ -290,7 +319,7 @@ TENSOR_API tensor_status tensor_dot(const tensor_t *self, const tensor_t *tensor
 
 TENSOR_API tensor_status tensor_dot_out(const tensor_t *self, const tensor_t *tensor, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 246, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 247, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "dot", "self");
   LT_REQUIRED(a[1], tensor, LT_TENSOR, "dot", "tensor");
   LT_OUTPUT(frame.out[0], out, "dot", "out");
@@ -307,7 +336,7 @@ TENSOR_API intptr_t tensor_brief_dot(const tensor_t *self, const tensor_t *tenso
 TENSOR_API tensor_status tensor_vdot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "vdot", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 247, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 248, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "vdot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "vdot", "other");
   tensor_status status = lt_invoke(&frame, "vdot");
@@ -319,7 +348,7 @@ TENSOR_API tensor_status tensor_vdot(const tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_vdot_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 247, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 248, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "vdot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "vdot", "other");
   LT_OUTPUT(frame.out[0], out, "vdot", "out");
@@ -336,7 +365,7 @@ TENSOR_API intptr_t tensor_brief_vdot(const tensor_t *self, const tensor_t *othe
 TENSOR_API tensor_status tensor_inner(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "inner", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 248, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 249, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "inner", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "inner", "other");
   tensor_status status = lt_invoke(&frame, "inner");
@@ -348,7 +377,7 @@ TENSOR_API tensor_status tensor_inner(const tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_inner_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 248, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 249, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "inner", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "inner", "other");
   LT_OUTPUT(frame.out[0], out, "inner", "out");
@@ -365,7 +394,7 @@ TENSOR_API intptr_t tensor_brief_inner(const tensor_t *self, const tensor_t *oth
 TENSOR_API tensor_status tensor_outer(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
   LT_RESULT(out, "outer", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 249, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 250, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "outer", "self");
   LT_REQUIRED(a[1], vec2, LT_TENSOR, "outer", "vec2");
   tensor_status status = lt_invoke(&frame, "outer");
@@ -377,7 +406,7 @@ TENSOR_API tensor_status tensor_outer(const tensor_t *self, const tensor_t *vec2
 
 TENSOR_API tensor_status tensor_outer_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 249, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 250, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "outer", "self");
   LT_REQUIRED(a[1], vec2, LT_TENSOR, "outer", "vec2");
   LT_OUTPUT(frame.out[0], out, "outer", "out");
@@ -394,7 +423,7 @@ TENSOR_API intptr_t tensor_brief_outer(const tensor_t *self, const tensor_t *vec
 TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, tensor_t **out) {
   LT_RESULT(out, "ger", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 250, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 251, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ger", "self");
   LT_REQUIRED(a[1], vec2, LT_TENSOR, "ger", "vec2");
   tensor_status status = lt_invoke(&frame, "ger");
@@ -406,7 +435,7 @@ TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, 
 
 TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 250, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 251, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ger", "self");
   LT_REQUIRED(a[1], vec2, LT_TENSOR, "ger", "vec2");
   LT_OUTPUT(frame.out[0], out, "ger", "out");
@@ -423,7 +452,7 @@ TENSOR_API intptr_t tensor_brief_ger(const tensor_t *self, const tensor_t *vec2)
 TENSOR_API tensor_status tensor_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addmm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 251, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 252, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
   LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
   LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
@@ -438,7 +467,7 @@ TENSOR_API tensor_status tensor_addmm(const tensor_t *self, const tensor_t *mat1
 
 TENSOR_API tensor_status tensor_addmm_(tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha) {
   lt_value a[5];
-  lt_frame frame = {.op = 251, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 252, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
   LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
   LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
@@ -450,7 +479,7 @@ TENSOR_API tensor_status tensor_addmm_(tensor_t *self, const tensor_t *mat1, con
 
 TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 251, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 252, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addmm", "self");
   LT_REQUIRED(a[1], mat1, LT_TENSOR, "addmm", "mat1");
   LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
@@ -470,7 +499,7 @@ TENSOR_API intptr_t tensor_brief_addmm(const tensor_t *self, const tensor_t *mat
 TENSOR_API tensor_status tensor_baddbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "baddbmm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 252, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 253, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
   LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
@@ -485,7 +514,7 @@ TENSOR_API tensor_status tensor_baddbmm(const tensor_t *self, const tensor_t *ba
 
 TENSOR_API tensor_status tensor_baddbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha) {
   lt_value a[5];
-  lt_frame frame = {.op = 252, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 253, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
   LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
@@ -497,7 +526,7 @@ TENSOR_API tensor_status tensor_baddbmm_(tensor_t *self, const tensor_t *batch1,
 
 TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 252, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 253, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "baddbmm", "self");
   LT_REQUIRED(a[1], batch1, LT_TENSOR, "baddbmm", "batch1");
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
@@ -517,7 +546,7 @@ TENSOR_API intptr_t tensor_brief_baddbmm(const tensor_t *self, const tensor_t *b
 TENSOR_API tensor_status tensor_addbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addbmm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 253, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 254, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
   LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
@@ -532,7 +561,7 @@ TENSOR_API tensor_status tensor_addbmm(const tensor_t *self, const tensor_t *bat
 
 TENSOR_API tensor_status tensor_addbmm_(tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha) {
   lt_value a[5];
-  lt_frame frame = {.op = 253, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 254, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
   LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
@@ -544,7 +573,7 @@ TENSOR_API tensor_status tensor_addbmm_(tensor_t *self, const tensor_t *batch1, 
 
 TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 253, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 254, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addbmm", "self");
   LT_REQUIRED(a[1], batch1, LT_TENSOR, "addbmm", "batch1");
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
@@ -564,7 +593,7 @@ TENSOR_API intptr_t tensor_brief_addbmm(const tensor_t *self, const tensor_t *ba
 TENSOR_API tensor_status tensor_addmv(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addmv", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 254, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 255, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
   LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
   LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
@@ -579,7 +608,7 @@ TENSOR_API tensor_status tensor_addmv(const tensor_t *self, const tensor_t *mat,
 
 TENSOR_API tensor_status tensor_addmv_(tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha) {
   lt_value a[5];
-  lt_frame frame = {.op = 254, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 255, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
   LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
   LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
@@ -591,7 +620,7 @@ TENSOR_API tensor_status tensor_addmv_(tensor_t *self, const tensor_t *mat, cons
 
 TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 254, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 255, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addmv", "self");
   LT_REQUIRED(a[1], mat, LT_TENSOR, "addmv", "mat");
   LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
@@ -611,7 +640,7 @@ TENSOR_API intptr_t tensor_brief_addmv(const tensor_t *self, const tensor_t *mat
 TENSOR_API tensor_status tensor_addr(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addr", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 255, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 256, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
   LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
   LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
@@ -626,7 +655,7 @@ TENSOR_API tensor_status tensor_addr(const tensor_t *self, const tensor_t *vec1,
 
 TENSOR_API tensor_status tensor_addr_(tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha) {
   lt_value a[5];
-  lt_frame frame = {.op = 255, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 256, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
   LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
   LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
@@ -638,7 +667,7 @@ TENSOR_API tensor_status tensor_addr_(tensor_t *self, const tensor_t *vec1, cons
 
 TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 255, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 256, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "addr", "self");
   LT_REQUIRED(a[1], vec1, LT_TENSOR, "addr", "vec1");
   LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
@@ -658,7 +687,7 @@ TENSOR_API intptr_t tensor_brief_addr(const tensor_t *self, const tensor_t *vec1
 TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "einsum", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 256, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 257, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(equation, "einsum", "equation"); a[0].text = equation;
   LT_LIST(tensors, tensors_len, false, "einsum", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "einsum");
@@ -677,7 +706,7 @@ TENSOR_API intptr_t tensor_brief_einsum(const char *equation, const tensor_t *co
 TENSOR_API tensor_status tensor_tensordot(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t **out) {
   LT_RESULT(out, "tensordot", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 257, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 258, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot", "other");
   a[2].i = dims;
@@ -690,7 +719,7 @@ TENSOR_API tensor_status tensor_tensordot(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor_t *other, int64_t dims, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 257, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 258, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot", "other");
   a[2].i = dims;
@@ -708,7 +737,7 @@ TENSOR_API intptr_t tensor_brief_tensordot(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t **out) {
   LT_RESULT(out, "tensordot.dims", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 258, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 259, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot.dims", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot.dims", "other");
   LT_SPAN(dims_self, dims_self_len, "tensordot.dims", "dims_self"); a[2].list.data = dims_self, a[2].list.length = dims_self_len;
@@ -722,7 +751,7 @@ TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 258, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 259, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensordot.dims", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot.dims", "other");
   LT_SPAN(dims_self, dims_self_len, "tensordot.dims", "dims_self"); a[2].list.data = dims_self, a[2].list.length = dims_self_len;
@@ -741,7 +770,7 @@ TENSOR_API intptr_t tensor_brief_tensordot_dims(const tensor_t *self, const tens
 TENSOR_API tensor_status tensor_kron(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "kron", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 259, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 260, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "kron", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "kron", "other");
   tensor_status status = lt_invoke(&frame, "kron");
@@ -753,7 +782,7 @@ TENSOR_API tensor_status tensor_kron(const tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_kron_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 259, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 260, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "kron", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "kron", "other");
   LT_OUTPUT(frame.out[0], out, "kron", "out");
@@ -770,7 +799,7 @@ TENSOR_API intptr_t tensor_brief_kron(const tensor_t *self, const tensor_t *othe
 TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, double p, const char *compute_mode, tensor_t **out) {
   LT_RESULT(out, "cdist", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 260, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 261, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x1, LT_TENSOR, "cdist", "x1");
   LT_REQUIRED(a[1], x2, LT_TENSOR, "cdist", "x2");
   a[2].f = p;
@@ -785,7 +814,7 @@ TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, do
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
   LT_RESULT(out, "to_string", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 261, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 262, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to_string", "self");
   a[1].i = precision;
   a[2].i = threshold;
@@ -802,7 +831,7 @@ TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precisio
 TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "scalar_operand", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 262, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 263, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(value, LT_MUST, "scalar_operand", "value"); a[0].scalar = value;
   tensor_status status = lt_invoke(&frame, "scalar_operand");
   if (status == TENSOR_OK) {
@@ -820,7 +849,7 @@ TENSOR_API intptr_t tensor_brief_scalar_operand(tensor_scalar value) {
 TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 263, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 264, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_REQUIRED(a[1], tensor2, LT_TENSOR, "result_type", "tensor2");
   tensor_status status = lt_invoke(&frame, "result_type");
@@ -833,7 +862,7 @@ TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tenso
 TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tensor_scalar tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 263, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 264, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_SCALAR(tensor2, LT_MUST, "result_type", "tensor2"); a[1].scalar = tensor2;
   frame.number = 2;
@@ -847,7 +876,7 @@ TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tens
 TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype type2, tensor_dtype *out) {
   LT_RESULT(out, "promote_types", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 264, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 265, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(type1, -1, 13, "promote_types", "type1"); a[0].i = type1;
   LT_ENUM(type2, -1, 13, "promote_types", "type2"); a[1].i = type2;
   tensor_status status = lt_invoke(&frame, "promote_types");
@@ -860,7 +889,7 @@ TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype t
 TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bool *out) {
   LT_RESULT(out, "can_cast", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 265, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 266, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(from_, -1, 13, "can_cast", "from_"); a[0].i = from_;
   LT_ENUM(to, -1, 13, "can_cast", "to"); a[1].i = to;
   tensor_status status = lt_invoke(&frame, "can_cast");
@@ -872,7 +901,7 @@ TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bo
 
 TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
   lt_value a[1];
-  lt_frame frame = {.op = 266, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 267, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(d, -1, 13, "set_default_dtype", "d"); a[0].i = d;
   tensor_status status = lt_invoke(&frame, "set_default_dtype");
   return status;
@@ -881,7 +910,7 @@ TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
 TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
   LT_RESULT(out, "get_default_dtype", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 267, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 268, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_dtype");
   if (status == TENSOR_OK) {
     *out = (tensor_dtype)frame.results[0].i;
@@ -891,7 +920,7 @@ TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
 
 TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
   lt_value a[1];
-  lt_frame frame = {.op = 268, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 269, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 5, "set_default_device", "device"); a[0].device = device;
   tensor_status status = lt_invoke(&frame, "set_default_device");
   return status;
@@ -900,7 +929,7 @@ TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
 TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
   LT_RESULT(out, "get_default_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 269, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 270, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_device");
   if (status == TENSOR_OK) {
     *out = frame.results[0].device;
@@ -911,7 +940,7 @@ TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out) {
   LT_RESULT(out, "parse_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 270, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 271, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(text, "parse_device", "text"); a[0].text = text;
   tensor_status status = lt_invoke(&frame, "parse_device");
   if (status == TENSOR_OK) {
@@ -922,7 +951,7 @@ TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *ou
 
 TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
   lt_value a[1];
-  lt_frame frame = {.op = 271, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 272, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   tensor_status status = lt_invoke(&frame, "set_num_threads");
   return status;
@@ -931,7 +960,7 @@ TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
 TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
   LT_RESULT(out, "get_num_threads", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 272, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 273, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_num_threads");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -942,7 +971,7 @@ TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
 TENSOR_API tensor_status tensor_cpu_tier(char **out) {
   LT_RESULT(out, "cpu_tier", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 273, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 274, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "cpu_tier");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -953,7 +982,7 @@ TENSOR_API tensor_status tensor_cpu_tier(char **out) {
 TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_nonzero", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 274, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 275, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_nonzero", "self");
   tensor_status status = lt_invoke(&frame, "is_nonzero");
   if (status == TENSOR_OK) {
@@ -965,7 +994,7 @@ TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "is_same_size", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 275, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 276, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_same_size", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "is_same_size", "other");
   tensor_status status = lt_invoke(&frame, "is_same_size");
@@ -978,7 +1007,7 @@ TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_
 TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "rand", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 276, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 277, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
@@ -993,7 +1022,7 @@ TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 276, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 277, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
@@ -1013,7 +1042,7 @@ TENSOR_API intptr_t tensor_brief_rand(const int64_t *size, int64_t size_len) {
 TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randn", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 277, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 278, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
@@ -1028,7 +1057,7 @@ TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 277, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 278, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
@@ -1048,7 +1077,7 @@ TENSOR_API intptr_t tensor_brief_randn(const int64_t *size, int64_t size_len) {
 TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 278, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 279, .mode = LT_FUNCTION, .args = a};
   a[0].i = low;
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -1065,7 +1094,7 @@ TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t
 
 TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 278, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 279, .mode = LT_OUT, .args = a};
   a[0].i = low;
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -1087,7 +1116,7 @@ TENSOR_API intptr_t tensor_brief_randint(int64_t low, int64_t high, const int64_
 TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint.high", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 279, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 280, .mode = LT_FUNCTION, .args = a};
   a[0].i = high;
   LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
@@ -1103,7 +1132,7 @@ TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, 
 
 TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 279, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 280, .mode = LT_OUT, .args = a};
   a[0].i = high;
   LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
@@ -1124,7 +1153,7 @@ TENSOR_API intptr_t tensor_brief_randint_high(int64_t high, const int64_t *size,
 TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randperm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 280, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 281, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
@@ -1139,7 +1168,7 @@ TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generato
 
 TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 280, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 281, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
@@ -1159,7 +1188,7 @@ TENSOR_API intptr_t tensor_brief_randperm(int64_t n) {
 TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "rand_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 281, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 282, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rand_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand_like", "generator");
   LT_ENUM(dtype, -1, 13, "rand_like", "dtype"); a[2].i = dtype;
@@ -1182,7 +1211,7 @@ TENSOR_API intptr_t tensor_brief_rand_like(const tensor_t *self) {
 TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randn_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 282, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 283, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randn_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn_like", "generator");
   LT_ENUM(dtype, -1, 13, "randn_like", "dtype"); a[2].i = dtype;
@@ -1205,7 +1234,7 @@ TENSOR_API intptr_t tensor_brief_randn_like(const tensor_t *self) {
 TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randint_like", "out");
   lt_value a[8];
-  lt_frame frame = {.op = 283, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 284, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like", "self");
   a[1].i = low;
   a[2].i = high;
@@ -1230,7 +1259,7 @@ TENSOR_API intptr_t tensor_brief_randint_like(const tensor_t *self, int64_t low,
 TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randint_like.high", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 284, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 285, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like.high", "self");
   a[1].i = high;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint_like.high", "generator");
@@ -1254,7 +1283,7 @@ TENSOR_API intptr_t tensor_brief_randint_like_high(const tensor_t *self, int64_t
 TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "normal.tensors", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 285, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 286, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
@@ -1268,7 +1297,7 @@ TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tenso
 TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "normal.tensors", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 285, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 286, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
   frame.number = 2;
@@ -1282,7 +1311,7 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tens
 
 TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 285, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 286, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
@@ -1293,7 +1322,7 @@ TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const t
 
 TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 285, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 286, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
   frame.number = 2;
@@ -1318,7 +1347,7 @@ TENSOR_API intptr_t tensor_brief_normal_tensors_scalar(const tensor_t *mean, ten
 TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "normal.size", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 286, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 287, .mode = LT_FUNCTION, .args = a};
   a[0].f = mean;
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -1335,7 +1364,7 @@ TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64
 
 TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 286, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 287, .mode = LT_OUT, .args = a};
   a[0].f = mean;
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -1357,7 +1386,7 @@ TENSOR_API intptr_t tensor_brief_normal_size(double mean, double std, const int6
 TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 287, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 288, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
   tensor_status status = lt_invoke(&frame, "bernoulli");
@@ -1369,7 +1398,7 @@ TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator
 
 TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 287, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 288, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
   LT_OUTPUT(frame.out[0], out, "bernoulli", "out");
@@ -1386,7 +1415,7 @@ TENSOR_API intptr_t tensor_brief_bernoulli(const tensor_t *self) {
 TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli.p", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 288, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 289, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli.p", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli.p", "generator");
@@ -1406,7 +1435,7 @@ TENSOR_API intptr_t tensor_brief_bernoulli_p(const tensor_t *self, double p) {
 TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "multinomial", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 289, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 290, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
   a[1].i = num_samples;
   a[2].i = replacement;
@@ -1420,7 +1449,7 @@ TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_sa
 
 TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 289, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 290, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
   a[1].i = num_samples;
   a[2].i = replacement;
@@ -1439,7 +1468,7 @@ TENSOR_API intptr_t tensor_brief_multinomial(const tensor_t *self, int64_t num_s
 TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "poisson", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 290, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 291, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "poisson", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "poisson", "generator");
   tensor_status status = lt_invoke(&frame, "poisson");
@@ -1457,7 +1486,7 @@ TENSOR_API intptr_t tensor_brief_poisson(const tensor_t *self) {
 
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 291, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 292, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "uniform_", "self");
   a[1].f = from_;
   a[2].f = to;
@@ -1468,7 +1497,7 @@ TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to
 
 TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 292, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 293, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "normal_", "self");
   a[1].f = mean;
   a[2].f = std;
@@ -1479,7 +1508,7 @@ TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std,
 
 TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator) {
   lt_value a[2];
-  lt_frame frame = {.op = 293, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 294, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "random_", "generator");
   tensor_status status = lt_invoke(&frame, "random_");
@@ -1488,7 +1517,7 @@ TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *gene
 
 TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 294, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 295, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.to", "self");
   a[1].i = to;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "random_.to", "generator");
@@ -1498,7 +1527,7 @@ TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_ge
 
 TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 295, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 296, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.from", "self");
   a[1].i = from_;
   a[2].i = to;
@@ -1509,7 +1538,7 @@ TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int6
 
 TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 296, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 297, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_", "generator");
@@ -1519,7 +1548,7 @@ TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_gene
 
 TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 297, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 298, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_.tensor", "self");
   LT_REQUIRED(a[1], p, LT_TENSOR, "bernoulli_.tensor", "p");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_.tensor", "generator");
@@ -1529,7 +1558,7 @@ TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 298, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 299, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exponential_", "self");
   a[1].f = lambd;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "exponential_", "generator");
@@ -1539,7 +1568,7 @@ TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tenso
 
 TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 299, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 300, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cauchy_", "self");
   a[1].f = median;
   a[2].f = sigma;
@@ -1550,7 +1579,7 @@ TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double si
 
 TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 300, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 301, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log_normal_", "self");
   a[1].f = mean;
   a[2].f = std;
@@ -1561,7 +1590,7 @@ TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double 
 
 TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 301, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 302, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "geometric_", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "geometric_", "generator");
@@ -1571,7 +1600,7 @@ TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_gene
 
 TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
   lt_value a[1];
-  lt_frame frame = {.op = 302, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 303, .mode = LT_FUNCTION, .args = a};
   a[0].i = seed;
   tensor_status status = lt_invoke(&frame, "manual_seed");
   return status;
@@ -1580,7 +1609,7 @@ TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
 TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
   LT_RESULT(out, "default_generator", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 303, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 304, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "default_generator");
   if (status == TENSOR_OK) {
     *out = (tensor_generator_t *)frame.results[0].pointer;
@@ -1591,7 +1620,7 @@ TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
 TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_generator_t **out) {
   LT_RESULT(out, "generator_new", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 304, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 305, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 5, "generator_new", "device"); a[0].device = device;
   tensor_status status = lt_invoke(&frame, "generator_new");
   if (status == TENSOR_OK) {
@@ -1602,7 +1631,7 @@ TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_gener
 
 TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed) {
   lt_value a[2];
-  lt_frame frame = {.op = 305, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 306, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_manual_seed", "self");
   a[1].i = seed;
   tensor_status status = lt_invoke(&frame, "generator_manual_seed");
@@ -1612,7 +1641,7 @@ TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, 
 TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_seed", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 306, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 307, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_seed", "self");
   tensor_status status = lt_invoke(&frame, "generator_seed");
   if (status == TENSOR_OK) {
@@ -1624,7 +1653,7 @@ TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t
 TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_initial_seed", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 307, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 308, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_initial_seed", "self");
   tensor_status status = lt_invoke(&frame, "generator_initial_seed");
   if (status == TENSOR_OK) {
@@ -1636,7 +1665,7 @@ TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self,
 TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out) {
   LT_RESULT(out, "generator_get_state", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 308, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 309, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_state", "self");
   tensor_status status = lt_invoke(&frame, "generator_get_state");
   if (status == TENSOR_OK) {
@@ -1653,7 +1682,7 @@ TENSOR_API intptr_t tensor_brief_generator_get_state(tensor_generator_t *self) {
 
 TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state) {
   lt_value a[2];
-  lt_frame frame = {.op = 309, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 310, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_state", "self");
   LT_REQUIRED(a[1], state, LT_TENSOR, "generator_set_state", "state");
   tensor_status status = lt_invoke(&frame, "generator_set_state");
@@ -1663,7 +1692,7 @@ TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, co
 TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "sum", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 310, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 311, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1677,7 +1706,7 @@ TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 310, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 311, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1696,7 +1725,7 @@ TENSOR_API intptr_t tensor_brief_sum(const tensor_t *self) {
 TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nansum", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 311, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 312, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1710,7 +1739,7 @@ TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim,
 
 TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 311, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 312, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1729,7 +1758,7 @@ TENSOR_API intptr_t tensor_brief_nansum(const tensor_t *self) {
 TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "prod", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 312, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 313, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1743,7 +1772,7 @@ TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool kee
 
 TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 312, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 313, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1762,7 +1791,7 @@ TENSOR_API intptr_t tensor_brief_prod(const tensor_t *self) {
 TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "mean", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 313, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 314, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1776,7 +1805,7 @@ TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 313, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 314, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1795,7 +1824,7 @@ TENSOR_API intptr_t tensor_brief_mean(const tensor_t *self) {
 TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nanmean", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 314, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 315, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1809,7 +1838,7 @@ TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 314, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 315, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1828,7 +1857,7 @@ TENSOR_API intptr_t tensor_brief_nanmean(const tensor_t *self) {
 TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "any", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 315, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 316, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
   LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1841,7 +1870,7 @@ TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 315, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 316, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
   LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1859,7 +1888,7 @@ TENSOR_API intptr_t tensor_brief_any(const tensor_t *self) {
 TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "all", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 316, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 317, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
   LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1872,7 +1901,7 @@ TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 316, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 317, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
   LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1890,7 +1919,7 @@ TENSOR_API intptr_t tensor_brief_all(const tensor_t *self) {
 TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "count_nonzero", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 317, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 318, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "count_nonzero", "self");
   LT_SPAN(dim, dim_len, "count_nonzero", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   tensor_status status = lt_invoke(&frame, "count_nonzero");
@@ -1909,7 +1938,7 @@ TENSOR_API intptr_t tensor_brief_count_nonzero(const tensor_t *self) {
 TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "std", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 318, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 319, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "std");
@@ -1928,7 +1957,7 @@ TENSOR_API intptr_t tensor_brief_std(const tensor_t *self) {
 TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.dim", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 319, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 320, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
   LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -1942,7 +1971,7 @@ TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 319, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 320, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
   LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -1961,7 +1990,7 @@ TENSOR_API intptr_t tensor_brief_std_dim(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.correction", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 320, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 321, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
   LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
@@ -1975,7 +2004,7 @@ TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64
 
 TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 320, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 321, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
   LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
@@ -1994,7 +2023,7 @@ TENSOR_API intptr_t tensor_brief_std_correction(const tensor_t *self) {
 TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "var", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 321, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 322, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "var");
@@ -2013,7 +2042,7 @@ TENSOR_API intptr_t tensor_brief_var(const tensor_t *self) {
 TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "var.dim", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 322, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 323, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
   LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -2027,7 +2056,7 @@ TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 322, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 323, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
   LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -2046,7 +2075,7 @@ TENSOR_API intptr_t tensor_brief_var_dim(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "var.correction", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 323, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 324, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
   LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
@@ -2060,7 +2089,7 @@ TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64
 
 TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 323, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 324, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
   LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
@@ -2080,7 +2109,7 @@ TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, te
   LT_RESULT(std, "std_mean", "std");
   LT_RESULT(mean, "std_mean", "mean");
   lt_value a[2];
-  lt_frame frame = {.op = 324, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 325, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "std_mean");
@@ -2095,7 +2124,7 @@ TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t
   LT_RESULT(std, "std_mean.dim", "std");
   LT_RESULT(mean, "std_mean.dim", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 325, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 326, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.dim", "self");
   LT_SPAN(dim, dim_len, "std_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -2112,7 +2141,7 @@ TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const 
   LT_RESULT(std, "std_mean.correction", "std");
   LT_RESULT(mean, "std_mean.correction", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 326, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 327, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.correction", "self");
   LT_SPAN(dim, dim_len, "std_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std_mean.correction", "correction"); a[2].scalar = correction;
@@ -2129,7 +2158,7 @@ TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, te
   LT_RESULT(var, "var_mean", "var");
   LT_RESULT(mean, "var_mean", "mean");
   lt_value a[2];
-  lt_frame frame = {.op = 327, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 328, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "var_mean");
@@ -2144,7 +2173,7 @@ TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t
   LT_RESULT(var, "var_mean.dim", "var");
   LT_RESULT(mean, "var_mean.dim", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 328, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 329, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.dim", "self");
   LT_SPAN(dim, dim_len, "var_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -2161,7 +2190,7 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
   LT_RESULT(var, "var_mean.correction", "var");
   LT_RESULT(mean, "var_mean.correction", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 329, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 330, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.correction", "self");
   LT_SPAN(dim, dim_len, "var_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var_mean.correction", "correction"); a[2].scalar = correction;
@@ -2177,7 +2206,7 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
 TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 330, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 331, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
   LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
   LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2192,7 +2221,7 @@ TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, cons
 
 TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 330, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 331, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
   LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
   LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2212,7 +2241,7 @@ TENSOR_API intptr_t tensor_brief_norm(const tensor_t *self) {
 TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm.name", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 331, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 332, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
   LT_TEXT(p, "norm.name", "p"); a[1].text = p;
   LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2227,7 +2256,7 @@ TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, c
 
 TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 331, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 332, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
   LT_TEXT(p, "norm.name", "p"); a[1].text = p;
   LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2247,7 +2276,7 @@ TENSOR_API intptr_t tensor_brief_norm_name(const tensor_t *self, const char *p) 
 TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "amax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 332, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 333, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
   LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2260,7 +2289,7 @@ TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 332, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 333, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
   LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2272,7 +2301,7 @@ TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "amin", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 333, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 334, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
   LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2285,7 +2314,7 @@ TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 333, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 334, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
   LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2297,7 +2326,7 @@ TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "max", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 334, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 335, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
   tensor_status status = lt_invoke(&frame, "max");
   if (status == TENSOR_OK) {
@@ -2308,7 +2337,7 @@ TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_max_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 334, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 335, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
   LT_OUTPUT(frame.out[0], out, "max", "out");
   tensor_status status = lt_invoke(&frame, "max");
@@ -2325,7 +2354,7 @@ TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(values, "max.dim", "values");
   LT_RESULT(indices, "max.dim", "indices");
   lt_value a[3];
-  lt_frame frame = {.op = 335, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 336, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2339,7 +2368,7 @@ TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
   lt_value a[3];
-  lt_frame frame = {.op = 335, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 336, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2352,7 +2381,7 @@ TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, b
 TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "min", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 336, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 337, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
   tensor_status status = lt_invoke(&frame, "min");
   if (status == TENSOR_OK) {
@@ -2363,7 +2392,7 @@ TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_min_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 336, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 337, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
   LT_OUTPUT(frame.out[0], out, "min", "out");
   tensor_status status = lt_invoke(&frame, "min");
@@ -2380,7 +2409,7 @@ TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(values, "min.dim", "values");
   LT_RESULT(indices, "min.dim", "indices");
   lt_value a[3];
-  lt_frame frame = {.op = 337, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 338, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2394,7 +2423,7 @@ TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
   lt_value a[3];
-  lt_frame frame = {.op = 337, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 338, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2407,7 +2436,7 @@ TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, b
 TENSOR_API tensor_status tensor_max_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "max.other", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 338, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 339, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "max.other", "other");
   tensor_status status = lt_invoke(&frame, "max.other");
@@ -2419,7 +2448,7 @@ TENSOR_API tensor_status tensor_max_other(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_max_other_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 338, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 339, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "max.other", "other");
   LT_OUTPUT(frame.out[0], out, "max.other", "out");
@@ -2436,7 +2465,7 @@ TENSOR_API intptr_t tensor_brief_max_other(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_min_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "min.other", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 339, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 340, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "min.other", "other");
   tensor_status status = lt_invoke(&frame, "min.other");
@@ -2448,7 +2477,7 @@ TENSOR_API tensor_status tensor_min_other(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_min_other_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 339, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 340, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "min.other", "other");
   LT_OUTPUT(frame.out[0], out, "min.other", "out");
@@ -2466,7 +2495,7 @@ TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(min, "aminmax", "min");
   LT_RESULT(max, "aminmax", "max");
   lt_value a[3];
-  lt_frame frame = {.op = 340, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 341, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2480,7 +2509,7 @@ TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *min, tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 340, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 341, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2493,7 +2522,7 @@ TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, b
 TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 341, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 342, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2506,7 +2535,7 @@ TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool k
 
 TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 341, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 342, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2524,7 +2553,7 @@ TENSOR_API intptr_t tensor_brief_argmax(const tensor_t *self) {
 TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmin", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 342, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 343, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmin", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2537,7 +2566,7 @@ TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool k
 
 TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 342, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 343, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmin", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2555,7 +2584,7 @@ TENSOR_API intptr_t tensor_brief_argmin(const tensor_t *self) {
 TENSOR_API tensor_status tensor_floor(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "floor", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 343, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 344, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor", "self");
   tensor_status status = lt_invoke(&frame, "floor");
   if (status == TENSOR_OK) {
@@ -2566,7 +2595,7 @@ TENSOR_API tensor_status tensor_floor(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_floor_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 343, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 344, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor", "self");
   tensor_status status = lt_invoke(&frame, "floor");
   return status;
@@ -2574,7 +2603,7 @@ TENSOR_API tensor_status tensor_floor_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_floor_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 343, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 344, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor", "self");
   LT_OUTPUT(frame.out[0], out, "floor", "out");
   tensor_status status = lt_invoke(&frame, "floor");
@@ -2590,7 +2619,7 @@ TENSOR_API intptr_t tensor_brief_floor(const tensor_t *self) {
 TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ceil", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 344, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 345, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ceil", "self");
   tensor_status status = lt_invoke(&frame, "ceil");
   if (status == TENSOR_OK) {
@@ -2601,7 +2630,7 @@ TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_ceil_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 344, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 345, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ceil", "self");
   tensor_status status = lt_invoke(&frame, "ceil");
   return status;
@@ -2609,7 +2638,7 @@ TENSOR_API tensor_status tensor_ceil_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_ceil_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 344, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 345, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ceil", "self");
   LT_OUTPUT(frame.out[0], out, "ceil", "out");
   tensor_status status = lt_invoke(&frame, "ceil");
@@ -2625,7 +2654,7 @@ TENSOR_API intptr_t tensor_brief_ceil(const tensor_t *self) {
 TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "trunc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 345, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 346, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trunc", "self");
   tensor_status status = lt_invoke(&frame, "trunc");
   if (status == TENSOR_OK) {
@@ -2636,7 +2665,7 @@ TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_trunc_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 345, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 346, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trunc", "self");
   tensor_status status = lt_invoke(&frame, "trunc");
   return status;
@@ -2644,7 +2673,7 @@ TENSOR_API tensor_status tensor_trunc_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_trunc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 345, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 346, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trunc", "self");
   LT_OUTPUT(frame.out[0], out, "trunc", "out");
   tensor_status status = lt_invoke(&frame, "trunc");
@@ -2660,7 +2689,7 @@ TENSOR_API intptr_t tensor_brief_trunc(const tensor_t *self) {
 TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "fix", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 346, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 347, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fix", "self");
   tensor_status status = lt_invoke(&frame, "fix");
   if (status == TENSOR_OK) {
@@ -2671,7 +2700,7 @@ TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_fix_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 346, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 347, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fix", "self");
   tensor_status status = lt_invoke(&frame, "fix");
   return status;
@@ -2679,7 +2708,7 @@ TENSOR_API tensor_status tensor_fix_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_fix_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 346, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 347, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fix", "self");
   LT_OUTPUT(frame.out[0], out, "fix", "out");
   tensor_status status = lt_invoke(&frame, "fix");
@@ -2695,7 +2724,7 @@ TENSOR_API intptr_t tensor_brief_fix(const tensor_t *self) {
 TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
   LT_RESULT(out, "round", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 347, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 348, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "round", "self");
   a[1].i = decimals;
   tensor_status status = lt_invoke(&frame, "round");
@@ -2707,7 +2736,7 @@ TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, te
 
 TENSOR_API tensor_status tensor_round_(tensor_t *self, int64_t decimals) {
   lt_value a[2];
-  lt_frame frame = {.op = 347, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 348, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "round", "self");
   a[1].i = decimals;
   tensor_status status = lt_invoke(&frame, "round");
@@ -2716,7 +2745,7 @@ TENSOR_API tensor_status tensor_round_(tensor_t *self, int64_t decimals) {
 
 TENSOR_API tensor_status tensor_round_out(const tensor_t *self, int64_t decimals, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 347, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 348, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "round", "self");
   a[1].i = decimals;
   LT_OUTPUT(frame.out[0], out, "round", "out");
@@ -2733,7 +2762,7 @@ TENSOR_API intptr_t tensor_brief_round(const tensor_t *self) {
 TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "frac", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 348, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 349, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frac", "self");
   tensor_status status = lt_invoke(&frame, "frac");
   if (status == TENSOR_OK) {
@@ -2744,7 +2773,7 @@ TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_frac_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 348, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 349, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frac", "self");
   tensor_status status = lt_invoke(&frame, "frac");
   return status;
@@ -2752,7 +2781,7 @@ TENSOR_API tensor_status tensor_frac_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 348, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 349, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frac", "self");
   LT_OUTPUT(frame.out[0], out, "frac", "out");
   tensor_status status = lt_invoke(&frame, "frac");
@@ -2768,7 +2797,7 @@ TENSOR_API intptr_t tensor_brief_frac(const tensor_t *self) {
 TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp.tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 349, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -2781,7 +2810,7 @@ TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_
 
 TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 349, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -2791,7 +2820,7 @@ TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *mi
 
 TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 349, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -2809,7 +2838,7 @@ TENSOR_API intptr_t tensor_brief_clamp_tensor(const tensor_t *self) {
 TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clamp", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
   LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
@@ -2822,7 +2851,7 @@ TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, t
 
 TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
   lt_value a[3];
-  lt_frame frame = {.op = 350, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
   LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
@@ -2832,7 +2861,7 @@ TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor
 
 TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 350, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
   LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
@@ -2850,7 +2879,7 @@ TENSOR_API intptr_t tensor_brief_clamp(const tensor_t *self) {
 TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clip.tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
@@ -2863,7 +2892,7 @@ TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 351, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 352, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
@@ -2873,7 +2902,7 @@ TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min
 
 TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 351, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 352, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
@@ -2891,7 +2920,7 @@ TENSOR_API intptr_t tensor_brief_clip_tensor(const tensor_t *self) {
 TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clip", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
   LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
@@ -2904,7 +2933,7 @@ TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, te
 
 TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
   lt_value a[3];
-  lt_frame frame = {.op = 352, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
   LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
@@ -2914,7 +2943,7 @@ TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_
 
 TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 352, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
   LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
@@ -2932,7 +2961,7 @@ TENSOR_API intptr_t tensor_brief_clip(const tensor_t *self) {
 TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *min, tensor_t **out) {
   LT_RESULT(out, "clamp_min", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_REQUIRED(a[1], min, LT_TENSOR, "clamp_min", "min");
   tensor_status status = lt_invoke(&frame, "clamp_min");
@@ -2945,7 +2974,7 @@ TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_clamp_min_scalar(const tensor_t *self, tensor_scalar min, tensor_t **out) {
   LT_RESULT(out, "clamp_min", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_SCALAR(min, LT_MUST, "clamp_min", "min"); a[1].scalar = min;
   frame.number = 2;
@@ -2958,7 +2987,7 @@ TENSOR_API tensor_status tensor_clamp_min_scalar(const tensor_t *self, tensor_sc
 
 TENSOR_API tensor_status tensor_clamp_min_(tensor_t *self, const tensor_t *min) {
   lt_value a[2];
-  lt_frame frame = {.op = 353, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_REQUIRED(a[1], min, LT_TENSOR, "clamp_min", "min");
   tensor_status status = lt_invoke(&frame, "clamp_min");
@@ -2967,7 +2996,7 @@ TENSOR_API tensor_status tensor_clamp_min_(tensor_t *self, const tensor_t *min) 
 
 TENSOR_API tensor_status tensor_clamp_min_scalar_(tensor_t *self, tensor_scalar min) {
   lt_value a[2];
-  lt_frame frame = {.op = 353, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_SCALAR(min, LT_MUST, "clamp_min", "min"); a[1].scalar = min;
   frame.number = 2;
@@ -2977,7 +3006,7 @@ TENSOR_API tensor_status tensor_clamp_min_scalar_(tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_clamp_min_out(const tensor_t *self, const tensor_t *min, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 353, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_REQUIRED(a[1], min, LT_TENSOR, "clamp_min", "min");
   LT_OUTPUT(frame.out[0], out, "clamp_min", "out");
@@ -2987,7 +3016,7 @@ TENSOR_API tensor_status tensor_clamp_min_out(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_clamp_min_scalar_out(const tensor_t *self, tensor_scalar min, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 353, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_SCALAR(min, LT_MUST, "clamp_min", "min"); a[1].scalar = min;
   frame.number = 2;
@@ -3011,7 +3040,7 @@ TENSOR_API intptr_t tensor_brief_clamp_min_scalar(const tensor_t *self, tensor_s
 TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp_max", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 355, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_REQUIRED(a[1], max, LT_TENSOR, "clamp_max", "max");
   tensor_status status = lt_invoke(&frame, "clamp_max");
@@ -3024,7 +3053,7 @@ TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_clamp_max_scalar(const tensor_t *self, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clamp_max", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 355, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_SCALAR(max, LT_MUST, "clamp_max", "max"); a[1].scalar = max;
   frame.number = 2;
@@ -3037,7 +3066,7 @@ TENSOR_API tensor_status tensor_clamp_max_scalar(const tensor_t *self, tensor_sc
 
 TENSOR_API tensor_status tensor_clamp_max_(tensor_t *self, const tensor_t *max) {
   lt_value a[2];
-  lt_frame frame = {.op = 354, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 355, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_REQUIRED(a[1], max, LT_TENSOR, "clamp_max", "max");
   tensor_status status = lt_invoke(&frame, "clamp_max");
@@ -3046,7 +3075,7 @@ TENSOR_API tensor_status tensor_clamp_max_(tensor_t *self, const tensor_t *max) 
 
 TENSOR_API tensor_status tensor_clamp_max_scalar_(tensor_t *self, tensor_scalar max) {
   lt_value a[2];
-  lt_frame frame = {.op = 354, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 355, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_SCALAR(max, LT_MUST, "clamp_max", "max"); a[1].scalar = max;
   frame.number = 2;
@@ -3056,7 +3085,7 @@ TENSOR_API tensor_status tensor_clamp_max_scalar_(tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_clamp_max_out(const tensor_t *self, const tensor_t *max, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 354, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 355, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_REQUIRED(a[1], max, LT_TENSOR, "clamp_max", "max");
   LT_OUTPUT(frame.out[0], out, "clamp_max", "out");
@@ -3066,7 +3095,7 @@ TENSOR_API tensor_status tensor_clamp_max_out(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_clamp_max_scalar_out(const tensor_t *self, tensor_scalar max, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 354, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 355, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_SCALAR(max, LT_MUST, "clamp_max", "max"); a[1].scalar = max;
   frame.number = 2;
@@ -3090,7 +3119,7 @@ TENSOR_API intptr_t tensor_brief_clamp_max_scalar(const tensor_t *self, tensor_s
 TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "maximum", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 355, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 356, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "maximum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "maximum", "other");
   tensor_status status = lt_invoke(&frame, "maximum");
@@ -3102,7 +3131,7 @@ TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_maximum_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 355, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 356, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "maximum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "maximum", "other");
   LT_OUTPUT(frame.out[0], out, "maximum", "out");
@@ -3119,7 +3148,7 @@ TENSOR_API intptr_t tensor_brief_maximum(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_minimum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "minimum", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 356, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 357, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "minimum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "minimum", "other");
   tensor_status status = lt_invoke(&frame, "minimum");
@@ -3131,7 +3160,7 @@ TENSOR_API tensor_status tensor_minimum(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 356, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 357, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "minimum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "minimum", "other");
   LT_OUTPUT(frame.out[0], out, "minimum", "out");
@@ -3148,7 +3177,7 @@ TENSOR_API intptr_t tensor_brief_minimum(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_fmax(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmax", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 357, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 358, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmax", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmax", "other");
   tensor_status status = lt_invoke(&frame, "fmax");
@@ -3160,7 +3189,7 @@ TENSOR_API tensor_status tensor_fmax(const tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 357, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 358, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmax", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmax", "other");
   LT_OUTPUT(frame.out[0], out, "fmax", "out");
@@ -3177,7 +3206,7 @@ TENSOR_API intptr_t tensor_brief_fmax(const tensor_t *self, const tensor_t *othe
 TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmin", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 358, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 359, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmin", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmin", "other");
   tensor_status status = lt_invoke(&frame, "fmin");
@@ -3189,7 +3218,7 @@ TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 358, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 359, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmin", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmin", "other");
   LT_OUTPUT(frame.out[0], out, "fmin", "out");
@@ -3200,32 +3229,6 @@ TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *o
 TENSOR_API intptr_t tensor_brief_fmin(const tensor_t *self, const tensor_t *other) {
   tensor_t *made;
   tensor_status status = tensor_fmin(self, other, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "relu", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 359, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "relu", "self");
-  tensor_status status = lt_invoke(&frame, "relu");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_relu_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 359, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "relu", "self");
-  tensor_status status = lt_invoke(&frame, "relu");
-  return status;
-}
-
-TENSOR_API intptr_t tensor_brief_relu(const tensor_t *self) {
-  tensor_t *made;
-  tensor_status status = tensor_relu(self, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 

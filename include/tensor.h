@@ -2088,6 +2088,10 @@ TENSOR_API tensor_status tensor_matmul_out(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
 TENSOR_API tensor_status tensor_mm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out);
 
+// Another name of `mm`, under which PyTorch also multiplies sparse matrices.
+TENSOR_API tensor_status tensor_spmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
+TENSOR_API tensor_status tensor_spmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out);
+
 // Products of two batches of matrices: b x n x k times b x k x m gives b x n x m.
 TENSOR_API tensor_status tensor_bmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
 TENSOR_API tensor_status tensor_bmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out);

@@ -4181,6 +4181,14 @@ export function mm(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null 
 export function mmAsync(input: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Promise<Tensor>;
 export function mmAsync(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
+ * Another name of `mm`, under which PyTorch also multiplies sparse matrices.
+ */
+export function spmm(input: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Tensor;
+export function spmm(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** spmm, off the event loop. */
+export function spmmAsync(input: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function spmmAsync(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
  * Products of two batches of matrices: b x n x k times b x k x m gives b x n x m.
  */
 export function bmm(input: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Tensor;

@@ -666,6 +666,8 @@ const lt_split = lt.split;
 const lt_splitAsync = lt.splitAsync;
 const lt_splitWithSizes = lt.splitWithSizes;
 const lt_splitWithSizesAsync = lt.splitWithSizesAsync;
+const lt_spmm = lt.spmm;
+const lt_spmmAsync = lt.spmmAsync;
 const lt_sqrt = lt.sqrt;
 const lt_sqrtAsync = lt.sqrtAsync;
 const lt_square = lt.square;
@@ -1438,6 +1440,8 @@ export {
   lt_splitAsync as splitAsync,
   lt_splitWithSizes as splitWithSizes,
   lt_splitWithSizesAsync as splitWithSizesAsync,
+  lt_spmm as spmm,
+  lt_spmmAsync as spmmAsync,
   lt_sqrt as sqrt,
   lt_sqrtAsync as sqrtAsync,
   lt_square as square,

@@ -139,7 +139,9 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 		if n < 0 {
 			return nil, status.Runtimef("%s: repeats can not be negative, but got %d", op, n)
 		}
-		total += n
+		if total += n; total < 0 {
+			return nil, status.Runtimef("%s: the repeats add up to more than a 64-bit integer counts", op)
+		}
 	}
 	if !outputSize.IsNone() && int64(outputSize) != total {
 		return nil, status.Runtimef("%s: allocated size %d does not match required size %d", op, int64(outputSize), total)

@@ -59,11 +59,14 @@ func Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor
 func (s *scope) joined(dim int, parts ...*tensor.Tensor) *tensor.Tensor {
 	parts = slices.DeleteFunc(parts, func(t *tensor.Tensor) bool { return t == nil })
 	first := parts[0]
+	if s.err = oneDevice(s.op, first, parts[1:]...); s.err != nil {
+		return nil
+	}
 	var r dtype.Result
 	sizes := slices.Clone(first.Sizes())
 	total := int64(0)
 	for _, p := range parts {
-		if p.Dim() != first.Dim() {
+		if p.Dim() != first.Dim() || dim >= p.Dim() {
 			s.err = status.Runtimef("%s: expects prepend and append to be the same dimension as input, got %d and %d dimensions", s.op, p.Dim(), first.Dim())
 			return nil
 		}

@@ -248,6 +248,7 @@ var operators = map[string]any{
 	"bitwise_right_shift":      BitwiseRightShift,
 	"matmul":                   Matmul,
 	"mm":                       Mm,
+	"spmm":                     Mm,
 	"bmm":                      Bmm,
 	"mv":                       Mv,
 	"dot":                      Dot,

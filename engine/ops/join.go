@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/device"
@@ -325,6 +327,26 @@ func CartesianProd(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	return viewed(grids, flat, func(views []*tensor.Tensor) (*tensor.Tensor, error) { return Stack(nil, views, 1) })
 }
 
+// choices is the number of ways to choose r of n, or the largest integer where there are more.
+func choices(n, r int64) int64 {
+	if r > n {
+		return 0
+	}
+	count := int64(1)
+	for i := int64(1); i <= min(r, n-r); i++ {
+		hi, lo := bits.Mul64(uint64(count), uint64(n-i+1))
+		if hi >= uint64(i) {
+			return math.MaxInt64
+		}
+		quotient, _ := bits.Div64(hi, lo, uint64(i))
+		if quotient > math.MaxInt64 {
+			return math.MaxInt64
+		}
+		count = int64(quotient)
+	}
+	return count
+}
+
 // Combinations lists the combinations of r elements of a vector.
 func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.Tensor, error) {
 	const op = "combinations"
@@ -337,16 +359,27 @@ func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.T
 	if r == 0 {
 		return tensor.Empty(op, []int64{0}, self.DType(), self.Device())
 	}
-	n, rows := self.Numel(), []int64(nil)
-	pick := make([]int64, r)
-	gap := int64(1) // between neighbours
+	n := self.Numel()
+	gap, from := int64(1), n // between neighbours; rows are as many as ways to choose r of from
 	if withReplacement {
-		gap = 0
+		if gap, from = 0, n+r-1; from < 0 {
+			from = math.MaxInt64
+		}
 	}
+	if n == 0 {
+		from = 0
+	}
+	index, err := tensor.Empty(op, []int64{choices(from, r), r}, dtype.Int64, device.Host)
+	if err != nil {
+		return nil, err
+	}
+	defer index.Release()
+	rows := int64s(index)[:0]
+	pick := make([]int64, min(r, int64(cap(rows))))
 	for i := range pick {
 		pick[i] = int64(i) * gap
 	}
-	for n > 0 && pick[r-1] < n {
+	for range index.Sizes()[0] {
 		rows = append(rows, pick...)
 		i := r - 1
 		for i >= 0 && pick[i] == n-1-(r-1-i)*gap {
@@ -360,11 +393,6 @@ func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.T
 			pick[j] = pick[j-1] + gap
 		}
 	}
-	index, err := fromInts(op, rows, []int64{int64(len(rows)) / r, r})
-	if err != nil {
-		return nil, err
-	}
-	defer index.Release()
 	out, err := tensor.Empty(op, index.Sizes(), self.DType(), self.Device())
 	if err != nil || out.IsMeta() || out.Numel() == 0 {
 		return out, err
@@ -383,6 +411,9 @@ func BlockDiag(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	if len(tensors) == 0 {
 		return tensor.Zeros(op, []int64{1, 0}, dtype.Default(), device.Host)
+	}
+	if err := oneDevice(op, tensors[0], tensors[1:]...); err != nil {
+		return nil, err
 	}
 	return viewed(tensors, Atleast2d, func(views []*tensor.Tensor) (*tensor.Tensor, error) {
 		var r dtype.Result

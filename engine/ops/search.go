@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"slices"
 	"unsafe"
 
@@ -50,7 +51,7 @@ func Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right bool) (*ten
 }
 
 func search(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, sorter *tensor.Tensor) (*tensor.Tensor, error) {
-	if err := oneDevice(op, self, sorted, sorter); err != nil {
+	if err := cmp.Or(oneDevice(op, self, sorted, sorter), wantOrder(op, self), wantOrder(op, sorted)); err != nil {
 		return nil, err
 	}
 	d := dtype.Int64
@@ -65,9 +66,6 @@ func search(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, s
 		return to, err
 	}
 	compute := resultType(sorted, self)
-	if err := wantOrder(op, self); err != nil {
-		return nil, err
-	}
 	keys, err := asContiguous(op, sorted, compute)
 	if err != nil {
 		return nil, err

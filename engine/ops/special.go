@@ -74,8 +74,8 @@ func Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (*tensor.Tensor
 
 // Mvlgamma computes the logarithm of the multivariate gamma function.
 func Mvlgamma(out, self *tensor.Tensor, p int64) (*tensor.Tensor, error) {
-	if p < 1 {
-		return nil, status.Runtimef("mvlgamma: p must be at least 1, but is %d", p)
+	if p < 1 || p > 1<<20 {
+		return nil, status.Runtimef("mvlgamma: p must be from 1 to %d, but is %d", 1<<20, p)
 	}
 	return mvlgamma.run(out, integer(p), self)
 }

@@ -15,6 +15,9 @@ func releaseAll(tensors []*tensor.Tensor) {
 
 // pieces views one range of dimension d for each of the sizes that next gives until it reports false.
 func pieces(op string, self *tensor.Tensor, d int, n int, rangeOf func(i int) (start, length int64)) ([]*tensor.Tensor, error) {
+	if err := checkPieces(op, int64(n)); err != nil {
+		return nil, err
+	}
 	out := make([]*tensor.Tensor, 0, n)
 	for i := range n {
 		start, length := rangeOf(i)
@@ -26,6 +29,16 @@ func pieces(op string, self *tensor.Tensor, d int, n int, rangeOf func(i int) (s
 		out = append(out, t)
 	}
 	return out, nil
+}
+
+// maxViews is more than a program can hold handles of.
+const maxViews = 1 << 24
+
+func checkPieces(op string, n int64) error {
+	if n > maxViews {
+		return status.Memoryf("%s: %d pieces are more than the %d tensors that a list can have", op, n, maxViews)
+	}
+	return nil
 }
 
 func splitDim(op string, self *tensor.Tensor, dim int64) (int, error) {
@@ -102,6 +115,9 @@ func Unbind(self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	}
 	d, err := shape.WrapDim("unbind", dim, self.Dim())
 	if err != nil {
+		return nil, err
+	}
+	if err := checkPieces("unbind", self.Sizes()[d]); err != nil {
 		return nil, err
 	}
 	out := make([]*tensor.Tensor, self.Sizes()[d])

@@ -3317,6 +3317,19 @@ static const lt_operator overloads_mm[] = {
     {"mm", arguments_mm, results_mm, 2, 2, 1, -1, {{call_mm, NULL}, {NULL, NULL}, {call_mm_out, NULL}}},
 };
 
+static tensor_status call_spmm(const lt_value *a, lt_value *r) { return tensor_spmm(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_spmm_out(const lt_value *a, lt_value *r) { return tensor_spmm_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_spmm[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"mat2", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_spmm[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_spmm[] = {
+    {"spmm", arguments_spmm, results_spmm, 2, 2, 1, -1, {{call_spmm, NULL}, {NULL, NULL}, {call_spmm_out, NULL}}},
+};
+
 static tensor_status call_bmm(const lt_value *a, lt_value *r) { return tensor_bmm(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_bmm_out(const lt_value *a, lt_value *r) { return tensor_bmm_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_bmm[] = {
@@ -7243,6 +7256,7 @@ const lt_entry lt_entries[] = {
     {"bitwiseRightShift", overloads_bitwise_right_shift, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"matmul", overloads_matmul, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"mm", overloads_mm, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"spmm", overloads_spmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"bmm", overloads_bmm, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"mv", overloads_mv, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"dot", overloads_dot, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},

@@ -1,7 +1,7 @@
 """Functions whose Python form is made of others."""
 
 from . import gen_functions as _f
-from ._convert import is_integer, sequence
+from ._convert import is_integer, sequence, tensor
 from ._results import result_type
 from ._tensor import Tensor
 
@@ -15,6 +15,7 @@ def nonzero(input, *, out=None, as_tuple=False):
     """
     if not as_tuple:
         return _f.nonzero(input, out=out)
+    input = tensor(input, "nonzero", "input")
     return _f.unbind(_f.nonzero(input if input.dim() else _f.unsqueeze(input, 0)), 1)
 
 

@@ -77,14 +77,15 @@ class Storages:
 
     def __init__(self, texts):
         self.raw = [base64.b64decode(text) for text in texts]
-        self.tensors = {}
+        self.tensors, self.buffers = {}, {}
 
     def flat(self, index, dtype):
         key = (index, dtype)
         if key not in self.tensors:
             raw = self.raw[index]
             kind = getattr(torch, dtype)
-            self.tensors[key] = torch.frombuffer(bytearray(raw), dtype=kind) if raw else torch.empty(0, dtype=kind)
+            self.buffers[key] = bytearray(raw)
+            self.tensors[key] = torch.frombuffer(self.buffers[key], dtype=kind) if raw else torch.empty(0, dtype=kind)
         return self.tensors[key]
 
     def array(self, spec):

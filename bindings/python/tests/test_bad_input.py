@@ -1,0 +1,134 @@
+"""Recorded calls with one argument made wrong, for every operator: a clear refusal that changes nothing, or an answer of
+the shape and dtype that the meta device foretells. Never a crash, a leak, or an error that blames the library.
+"""
+
+import faulthandler
+import math
+import warnings
+from pathlib import Path
+
+import pytest
+from golden_player import Storages, cases, decode, function, tensors
+
+import libtensor as torch
+
+FILES = sorted((Path(__file__).parent / "golden").glob("*.jsonl.gz"))
+REFUSALS = (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError, MemoryError, OverflowError)
+BASES = 3  # recorded calls of each file that are spoilt
+LIMIT = 64 << 20  # bytes: what asks for more is refused
+
+INTEGERS = [-1, 7, -100, 2**31, 2**62, -(2**63), 2**70]
+LISTS = [[], [0, 0], [-1], [99], [-7, 2], [2**62, 4], [2**70], [1] * 70, [0.5], [None]]
+FLOATS = [math.nan, math.inf, -math.inf, -1.0, 1e300]
+TEXTS = ["bogus", "", "é\0x"]
+DTYPES = [torch.bool, torch.uint8, torch.int64, torch.float16, torch.complex64]
+
+
+def wrong_tensors(t):
+    """Tensors that a call which takes `t` may not expect."""
+    yield torch.tensor(2)
+    yield torch.empty(0)
+    yield torch.empty(0, 3, dtype=t.dtype)
+    yield torch.ones(2, 0, 2, dtype=t.dtype)
+    yield torch.ones(1, 1, 2, 1, 3, dtype=t.dtype)
+    yield torch.zeros(1, dtype=t.dtype).expand(3, 4)
+    yield torch.ones(3, 3, device="meta")
+    for dtype in DTYPES:
+        yield t.to(dtype) if dtype.is_complex or not t.is_complex() else t.real.to(dtype)
+    if not t.is_floating_point() and not t.is_complex() and t.dtype != torch.bool:
+        yield torch.full_like(t, 100)
+        yield torch.full_like(t, -100) if t.is_signed() else torch.full_like(t, 200)
+
+
+def wrong_values(value):
+    if isinstance(value, torch.Tensor):
+        return list(wrong_tensors(value)) + [None, 3, "x"]
+    if isinstance(value, bool):
+        return [2, "x", None]
+    if isinstance(value, int):
+        return [*INTEGERS, 0.5, None, "x"]
+    if isinstance(value, float):
+        return [*FLOATS, "x", None, 2**70]
+    if isinstance(value, str):
+        return [*TEXTS, None, 1]
+    if isinstance(value, torch.dtype):
+        return [*DTYPES, "float32", 3]
+    if isinstance(value, (list, tuple)):
+        spoilt = [[*value[:1], *value], value[:-1]]
+        return LISTS + spoilt + ([[torch.empty(0, 3)], [None]] if any(isinstance(v, torch.Tensor) for v in value) else [])
+    return [None, "x", -1]
+
+
+class Call:
+    """One recorded call, made anew for each wrong argument."""
+
+    def __init__(self, case):
+        self.case = case
+
+    def arguments(self):
+        storages = Storages(self.case["storages"])
+        args = [decode(a, storages) for a in self.case["args"]]
+        return storages, args, {k: decode(v, storages) for k, v in self.case["kwargs"].items()}
+
+    def places(self):
+        _, args, kwargs = self.arguments()
+        yield from ((i, a) for i, a in enumerate(args))
+        yield from kwargs.items()
+
+    def spoil(self, place, number):
+        """Calls with the wrong value of that number at a place; tells what is wrong with the answer."""
+        storages, args, kwargs = self.arguments()
+        at = args if isinstance(place, int) else kwargs
+        at[place] = wrong_values(at[place])[number]
+        before = {key: bytes(storages.buffers[key]) for key in storages.buffers}
+        try:
+            got = function(self.case["call"])(*args, **kwargs)
+        except REFUSALS as error:
+            if "internal error" in str(error) or not str(error):
+                return f"{type(error).__name__}: {error}"
+            changed = [key for key, old in before.items() if bytes(storages.buffers[key]) != old]
+            return f"changed an argument before it refused: {error}" if changed else ""
+        return foretold(self.case["call"], args, kwargs, got)
+
+
+def on_meta(value):
+    if isinstance(value, torch.Tensor):
+        return value.to("meta")
+    if isinstance(value, (list, tuple)):
+        return type(value)(on_meta(v) for v in value)
+    return value
+
+
+def foretold(call, args, kwargs, got):
+    """The answer's sizes and dtypes must be those that the meta device infers, where it can."""
+    if "cpu" in map(str, [*args, *kwargs.values()]) or any(isinstance(v, torch.device) for v in [*args, *kwargs.values()]):
+        return ""
+    have = [(t.dtype, t.shape) for t in tensors(got)]
+    if next(tensors([args, kwargs]), None) is None:
+        return ""
+    try:
+        want = [(t.dtype, t.shape) for t in tensors(function(call)(*map(on_meta, args), **{k: on_meta(v) for k, v in kwargs.items()}))]
+    except REFUSALS:
+        return ""  # what depends on data
+    return "" if have == want else f"{have} instead of {want} as on the meta device"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name.removesuffix(".jsonl.gz"))
+def test_wrong_arguments(path):
+    wrong = []
+    torch.set_memory_limit(torch.memory_stats().in_use + LIMIT)
+    faulthandler.dump_traceback_later(300, exit=True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for case in [case for case in cases(path) if "raises" not in case][:BASES]:
+                call = Call(case)
+                for place, value in list(call.places()):
+                    for number in range(len(wrong_values(value))):
+                        found = call.spoil(place, number)
+                        if found:
+                            wrong.append(f"{case['id']}, argument {place}: {wrong_values(value)[number]!r}: {found}")
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+        torch.set_memory_limit(0)
+    assert not wrong, "\n".join(wrong)
