@@ -158,25 +158,32 @@ class Lent:
         return CPU, 0
 
 
-def numpy_function():
-    """The function that makes an array of a Lent tensor; None where NumPy takes DLPack only as memory that must not be written."""
+def find_from_lent():
+    """What makes a NumPy array of a Lent tensor. Before 2.1 NumPy takes DLPack only as memory that must not be written."""
+    global from_lent
     import numpy
 
-    return numpy.from_dlpack if numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0" else None
+    def refuse(lent):
+        raise BufferError("this NumPy does not take DLPack with a version")
+
+    from_lent = numpy.from_dlpack if numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0" else refuse
 
 
-def to_numpy(tensor, force=False, known=[]):  # noqa: B006  what numpy_function found
+from_lent = None  # until NumPy is needed
+
+
+def to_numpy(tensor, force=False):
     if force:
         tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
-    if not known:
-        known.append(numpy_function())
-    address = 0 if known[0] is None else brief_export(tensor._h)
+    if from_lent is None:
+        find_from_lent()
+    address = brief_export(tensor._h)
     if address < HANDLES:
         return to_numpy_slowly(tensor)
     lent = Lent()
     lent.capsule = capsule_new(address, VERSIONED_NAME, None)
     try:
-        return known[0](lent)
+        return from_lent(lent)
     except (BufferError, RuntimeError, TypeError):
         c_discard(address, True)
         return to_numpy_slowly(tensor)
