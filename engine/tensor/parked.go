@@ -38,7 +38,7 @@ func (t *Tensor) Recycle() {
 	f := t.whole
 	if f == nil {
 		own := t.guest != nil && t.storage == &t.guest.own
-		if last := t.Release(); last && own {
+		if last := t.release(); last && own {
 			parkGuest(t.guest)
 		} else {
 			parkView(t)

@@ -289,9 +289,11 @@ func Number(s dtype.Scalar) (*Tensor, error) {
 	return t, nil
 }
 
-// Release gives up the tensor's reference to its storage, and tells whether it was the last. The tensor must not be used
-// afterwards.
-func (t *Tensor) Release() bool {
+// Release gives up the tensor's reference to its storage. The tensor must not be used afterwards.
+func (t *Tensor) Release() { t.release() }
+
+// release is Release, and tells whether the reference was the last.
+func (t *Tensor) release() bool {
 	if t == nil || t.storage == nil {
 		return false
 	}
