@@ -29,10 +29,21 @@ static pthread_key_t message_key;
 
 static void in_child(void) { forked = 1; }
 
-__attribute__((constructor)) static void start(void) {
+static void reserve(void) {
   void *p = mmap(NULL, (size_t)LT_MAX_SLOTS * LT_SLOT_BYTES, PROT_NONE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p != MAP_FAILED) region = p;
+}
+
+// Go's initialization runs in a thread of its own and may ask before the constructor below has run.
+lt_slot *lt_region(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, reserve);
+  return (lt_slot *)region;
+}
+
+__attribute__((constructor)) static void start(void) {
+  lt_region();
   pthread_atfork(NULL, NULL, in_child);
   pthread_key_create(&message_key, free);
 }
@@ -47,8 +58,6 @@ __attribute__((format(printf, 1, 2))) static void explain(const char *format, ..
   vsnprintf(message, LT_MESSAGE_BYTES, format, values);
   va_end(values);
 }
-
-lt_slot *lt_region(void) { return (lt_slot *)region; }
 
 int64_t lt_grow(int64_t slots) {
   int64_t now = usable;

@@ -2144,7 +2144,7 @@ export class Tensor extends Handle {
    */
   isReadOnly(): boolean;
   /**
-   * The storage that `self` views, shared (new reference).
+   * The storage that `self` views, shared.
    */
   untypedStorage(): Storage;
   /**
@@ -2438,7 +2438,7 @@ export class Tensor extends Handle {
 /** Bytes that tensors share. */
 export class Storage extends Handle {
   /**
-   * The file that changes of the storage go to; empty for storages without one. Free the text with tensor_string_free.
+   * The file that changes of the storage go to; empty for storages without one.
    */
   filename(): string;
   /**
@@ -2446,17 +2446,17 @@ export class Storage extends Handle {
    */
   nbytes(): Int;
   /**
-   * All whole elements of `dtype` in the storage, as a tensor of one dimension that shares them (new reference). Bytes, uint8, unless
+   * All whole elements of `dtype` in the storage, as a tensor of one dimension that shares them. Bytes, uint8, unless
    * given; the quantized dtypes give the integers that they keep.
    */
   view(options?: { dtype?: DType | null }): Tensor;
   /**
-   * The bytes from `start` to `stop`, shared (new reference). Neither storage can be resized from then on.
+   * The bytes from `start` to `stop`, shared. Neither storage can be resized from then on.
    */
   slice(start: Int, options: { stop: Int }): Storage;
   slice(start: Int, stop: Int): Storage;
   /**
-   * A copy of the storage (new reference).
+   * A copy of the storage.
    */
   clone(): Storage;
   /**
@@ -2513,7 +2513,7 @@ export class Storage extends Handle {
    */
   useCount(): Int;
   /**
-   * Prints the storage, one element a line, as bytes or as elements of `dtype`. Free the text with tensor_string_free.
+   * Prints the storage, one element a line, as bytes or as elements of `dtype`.
    */
   toString(options?: { dtype?: DType | null }): string;
 }
@@ -3315,14 +3315,14 @@ export function safetensorsLoadFile(path: string, options?: { only?: readonly st
 /** safetensorsLoadFile, off the event loop. */
 export function safetensorsLoadFileAsync(path: string, options?: { only?: readonly string[] | null; mmap?: boolean }): Promise<{ names: string[]; tensors: Tensor[]; metadata: string }>;
 /**
- * Loads from the bytes of a safetensors file, a contiguous uint8 tensor. Free the text with tensor_string_free.
+ * Loads from the bytes of a safetensors file, a contiguous uint8 tensor.
  */
 export function safetensorsLoad(data: Tensor): { names: string[]; tensors: Tensor[]; metadata: string };
 /** safetensorsLoad, off the event loop. */
 export function safetensorsLoadAsync(data: Tensor): Promise<{ names: string[]; tensors: Tensor[]; metadata: string }>;
 /**
  * Maps a safetensors file without reading its data: the checked header in JSON, and the tensors, except those of dtypes that
- * libtensor does not have. Free the text with tensor_string_free.
+ * libtensor does not have.
  */
 export function safetensorsOpen(path: string): { header: string; names: string[]; tensors: Tensor[] };
 /** safetensorsOpen, off the event loop. */
@@ -4343,7 +4343,7 @@ export function cdistAsync(x1: Tensor, x2: Tensor, p: number, computeMode: strin
 /**
  * Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
  * `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
- * absent, as the elements need. Free the text with tensor_string_free.
+ * absent, as the elements need.
  */
 export function toString(input: Tensor, options?: { precision?: Int; threshold?: Int; edgeitems?: Int; linewidth?: Int; sciMode?: boolean | null }): string;
 export function toString(input: Tensor, precision: Int, options?: { threshold?: Int; edgeitems?: Int; linewidth?: Int; sciMode?: boolean | null }): string;
@@ -4402,7 +4402,7 @@ export function setNumThreads(n: Int): void;
 export function getNumThreads(): Int;
 /**
  * The instructions that the kernels use: baseline, avx2 or avx512. The environment variable LIBTENSOR_CPU can force a lower
- * one. Free the text with tensor_string_free.
+ * one.
  */
 export function cpuTier(): string;
 /**
@@ -4528,7 +4528,7 @@ export function poissonAsync(input: Tensor, options?: { generator?: Generator | 
  */
 export function manualSeed(seed: Int): void;
 /**
- * The generator that random functions use when they are given none (new reference).
+ * The generator that random functions use when they are given none.
  */
 export function defaultGenerator(): Generator;
 /**
@@ -5649,7 +5649,7 @@ export function storageNew(nbytes: Int, options?: { device?: Device | null }): S
  */
 export function storageFromFile(filename: string, options?: { shared?: boolean; nbytes?: Int }): Storage;
 /**
- * Maps `nbytes` bytes of the shared memory that a descriptor from another process names (new reference). The descriptor stays the caller's.
+ * Maps `nbytes` bytes of the shared memory that a descriptor from another process names. The descriptor stays the caller's.
  * Memory that this process has mapped already gives the storage that it has.
  */
 export function storageFromDescriptor(descriptor: Int, options: { nbytes: Int }): Storage;
@@ -5666,7 +5666,7 @@ export function memoryStats(): { inUse: Int; peak: Int; cached: Int; limit: Int;
 export function memoryStatsOf(options?: { dtype?: DType | null }): { tensors: Int; storages: Int; nbytes: Int };
 export function memoryStatsOf(dtype: DType | null): { tensors: Int; storages: Int; nbytes: Int };
 /**
- * All of memory_stats and memory_stats_of as a table for people. Free the text with tensor_string_free.
+ * All of memory_stats and memory_stats_of as a table for people.
  */
 export function memorySummary(): string;
 /**

@@ -125,6 +125,7 @@ func FromExternal(data unsafe.Pointer, nbytes int64, d device.Device, owner *Ext
 // InitExternal is FromExternal in memory that the caller has.
 func (s *Storage) InitExternal(data unsafe.Pointer, nbytes int64, d device.Device, owner *External, readOnly bool) {
 	memory.blocks.Add(1)
+	s.fixed.Store(false)
 	s.data, s.nbytes, s.device, s.refs, s.backing, s.readOnly = data, nbytes, d, 1, owner, readOnly
 }
 
@@ -177,15 +178,16 @@ func (s *Storage) Retain() *Storage {
 	return s
 }
 
-// Release drops a reference; the last one frees the bytes.
-func (s *Storage) Release() {
+// Release drops a reference; the last one frees the bytes. It tells whether it was the last.
+func (s *Storage) Release() bool {
 	// A sole owner has nobody to race with, except where memory is found by what it maps.
 	if s.backing == nil && atomic.LoadInt64(&s.refs) == 1 {
 		s.refs = 0
 	} else if atomic.AddInt64(&s.refs, -1) != 0 {
-		return
+		return false
 	}
 	s.free()
+	return true
 }
 
 // free gives the bytes back to where they came from.

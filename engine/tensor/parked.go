@@ -23,6 +23,12 @@ var parkedViews struct {
 	free []*Tensor
 }
 
+// parkedGuests are freed tensors of other owners' memory whose storages nobody else has, up to parkedKept of them.
+var parkedGuests struct {
+	sync.Mutex
+	free []*guest
+}
+
 func init() { storage.AddParking(parking{}) }
 
 type parking struct{}
@@ -31,8 +37,12 @@ type parking struct{}
 func (t *Tensor) Recycle() {
 	f := t.whole
 	if f == nil {
-		t.Release()
-		parkView(t)
+		own := t.guest != nil && t.storage == &t.guest.own
+		if last := t.release(); last && own {
+			parkGuest(t.guest)
+		} else {
+			parkView(t)
+		}
 		return
 	}
 	if t.storage != &f.own || !f.own.Park() {
@@ -95,7 +105,7 @@ func (parking) Empty() {
 }
 
 func parkView(t *Tensor) {
-	t.layout, t.number = Strided, false
+	t.layout, t.number, t.guest = Strided, false, nil
 	parkedViews.Lock()
 	if len(parkedViews.free) < parkedKept {
 		parkedViews.free = append(parkedViews.free, t)
@@ -114,4 +124,25 @@ func takeView() *Tensor {
 	t := parkedViews.free[n-1]
 	parkedViews.free = parkedViews.free[:n-1]
 	return t
+}
+
+func parkGuest(g *guest) {
+	g.layout, g.number, g.offset, g.owner = Strided, false, 0, storage.External{}
+	parkedGuests.Lock()
+	if len(parkedGuests.free) < parkedKept {
+		parkedGuests.free = append(parkedGuests.free, g)
+	}
+	parkedGuests.Unlock()
+}
+
+func takeGuest() *guest {
+	parkedGuests.Lock()
+	defer parkedGuests.Unlock()
+	n := len(parkedGuests.free)
+	if n == 0 {
+		return new(guest)
+	}
+	g := parkedGuests.free[n-1]
+	parkedGuests.free = parkedGuests.free[:n-1]
+	return g
 }

@@ -42,6 +42,7 @@ type Tensor struct {
 	number     bool // stands for a plain number in promotion
 	contiguous bool
 	whole      *fresh // the allocation that the tensor is part of, if any
+	guest      *guest // or this one
 	inline     [2 * inlineDims]int64
 }
 
@@ -157,7 +158,7 @@ type guest struct {
 
 // FromExternal views nbytes at data on the CPU, which owner keeps alive. On an error, its deleter is not called.
 func FromExternal(op string, data unsafe.Pointer, nbytes int64, d dtype.DType, sizes, strides []int64, owner storage.External, readOnly bool) (*Tensor, error) {
-	g := new(guest)
+	g := takeGuest()
 	g.own.InitExternal(data, nbytes, device.Host, &g.owner, readOnly)
 	numel, err := checkGeometry(op, &g.own, d, sizes, strides, 0)
 	if err != nil {
@@ -166,7 +167,7 @@ func FromExternal(op string, data unsafe.Pointer, nbytes int64, d dtype.DType, s
 	}
 	g.owner = owner
 	t := &g.Tensor
-	t.storage, t.dtype, t.numel = &g.own, d, numel
+	t.storage, t.dtype, t.numel, t.guest = &g.own, d, numel, g
 	t.setDims(len(sizes))
 	copy(t.sizes, sizes)
 	copy(t.strides, strides)
@@ -289,11 +290,16 @@ func Number(s dtype.Scalar) (*Tensor, error) {
 }
 
 // Release gives up the tensor's reference to its storage. The tensor must not be used afterwards.
-func (t *Tensor) Release() {
-	if t != nil && t.storage != nil {
-		t.storage.Release()
-		t.storage = nil
+func (t *Tensor) Release() { t.release() }
+
+// release is Release, and tells whether the reference was the last.
+func (t *Tensor) release() bool {
+	if t == nil || t.storage == nil {
+		return false
 	}
+	s := t.storage
+	t.storage = nil
+	return s.Release()
 }
 
 // Storage that the tensor views; the reference stays the tensor's.

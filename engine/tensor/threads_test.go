@@ -54,6 +54,10 @@ func TestThreadsOverOneStorage(t *testing.T) {
 				again, err := storage.FromDescriptor("test", fd, 4*n)
 				assert.NoError(t, err)
 				assert.Same(t, s, again)
+				guest, err := tensor.FromExternal("test", s.Data(), 4*n, dtype.Float32, []int64{n}, []int64{1}, storage.External{}, false)
+				assert.NoError(t, err)
+				half, err := guest.View("test", []int64{n / 2}, []int64{2}, 0)
+				assert.NoError(t, err)
 				own, err := tensor.Zeros("test", []int64{int64(i % 300)}, dtype.Int16, device.Host)
 				assert.NoError(t, err)
 				if i%64 == 0 {
@@ -62,6 +66,11 @@ func TestThreadsOverOneStorage(t *testing.T) {
 				}
 				whole.Release()
 				part.Release()
+				if i%2 == 0 {
+					guest, half = half, guest
+				}
+				guest.Recycle()
+				half.Recycle()
 				view.Recycle()
 				again.Release()
 				own.Recycle()

@@ -249,7 +249,16 @@ def random() -> Iterator[Case]:
     yield "randperm 1M", case(f"t.randperm({M})", numpy=f"t.random.permutation({M})")
 
 
-FAMILIES = (small, memory, arithmetic, layouts, elementary, reductions, scans, copies, indexing, products, search, random)
+def neighbours() -> Iterator[Case]:
+    yield "from_numpy", case("t.from_numpy(x)", "import numpy; x = numpy.ones((2, 3), 'f4')", None)
+    yield "numpy()", case("a.numpy()", "a = t.ones(2, 3)", None)
+    for kind in ("float", "int"):
+        data = f"data = [[{kind}(i * j) for i in range(100)] for j in range(1000)]"
+        yield f"{kind} list of 1000 x 100 to a tensor", case("t.tensor(data)", data, "t.array(data)")
+        yield f"{kind} tensor of 1000 x 100 to a list", case("a.tolist()", f"{data}; a = t.tensor(data)", None)
+
+
+FAMILIES = (small, memory, arithmetic, layouts, elementary, reductions, scans, copies, indexing, products, search, random, neighbours)
 
 
 def cases() -> Iterator[tuple[str, str, Make]]:

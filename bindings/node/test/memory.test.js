@@ -63,7 +63,7 @@ test('memory without a type is seen as a dtype', () => {
 });
 
 test('storages: bytes, parts, files and shared memory', () => {
-  const t = lt.tensor([1, 2, 3]).to(lt.int32);
+  const t = lt.tensor([1, 2, 3], { dtype: lt.int32 });
   const storage = t.untypedStorage();
   assert.equal(storage.nbytes(), 12);
   const bytes = storage.view();

@@ -13,7 +13,6 @@ from ._create import (
     as_tensor,
     asarray,
     broadcast_shapes,
-    from_numpy,
     frombuffer,
     get_default_device,
     is_complex,
@@ -29,7 +28,7 @@ from ._create import (
 )
 from ._create import legacy_class as _legacy_class
 from ._device import device
-from ._dlpack import from_dlpack, to_dlpack
+from ._dlpack import from_dlpack, from_numpy, to_dlpack
 from ._dtypes import NAMES as _NAMES
 from ._dtypes import dtype, finfo, iinfo, layout, memory_format
 from ._files import load, load_npy, load_npz, save, save_npy, save_npz

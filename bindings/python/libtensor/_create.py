@@ -145,7 +145,7 @@ def default_device():
 
 
 def from_array(data):
-    return _dlpack.from_ndarray(data) if hasattr(data, "__array_interface__") else _dlpack.from_dlpack(data)
+    return _dlpack.from_numpy(data) if hasattr(data, "__array_interface__") else _dlpack.from_dlpack(data)
 
 
 def as_tensor(data, dtype=None, device=None):
@@ -186,14 +186,6 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """A zero-dim tensor of the number `s`, of the default dtype unless given."""
     return _f.full((), s, dtype=dtype or _f.get_default_dtype(), layout=layout, device=device, pin_memory=pin_memory, requires_grad=requires_grad)
-
-
-def from_numpy(ndarray):
-    """A tensor that shares the memory of a NumPy array.
-
-    Tensors over read-only arrays refuse to be written. Arrays with negative strides, which tensors do not have, are copied.
-    """
-    return _dlpack.from_ndarray(ndarray)
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):

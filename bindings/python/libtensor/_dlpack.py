@@ -117,29 +117,43 @@ def consume(capsule):
 # ---------------------------------------------------------------------------------------------------------------- NumPy
 
 
-def from_ndarray(array):
-    """A tensor over the memory of a NumPy array, or of another object with __array_interface__."""
+ndarray = None  # NumPy's class, once an array came
+
+
+def from_numpy(array):
+    """A tensor that shares the memory of a NumPy array, or of another object with __array_interface__.
+
+    Tensors over read-only arrays refuse to be written. Arrays with negative strides, which tensors do not have, are copied.
+    """
+    if array.__class__ is not ndarray:
+        return from_other(array)
+    try:
+        capsule = array.__dlpack__(max_version=VERSION)
+    except (BufferError, TypeError):  # a dtype that DLPack does not have, or a NumPy before 2.1
+        return from_numpy_slowly(array)
+    handle = brief_import(capsule_pointer(capsule, VERSIONED_NAME))
+    if handle < HANDLES:
+        return from_interface(array)  # which says what is wrong
+    capsule_rename(capsule, USED_VERSIONED_NAME)
+    made = new(Tensor)
+    made._h = handle
+    return made
+
+
+def from_other(array):
+    global ndarray
     numpy = sys.modules.get("numpy")
-    if numpy is not None and array.__class__ is numpy.ndarray:
-        try:
-            capsule = array.__dlpack__(max_version=VERSION)
-        except (BufferError, TypeError):  # a dtype that DLPack does not have, or a NumPy before 2.1
-            return from_ndarray_slowly(array)
-        handle = brief_import(capsule_pointer(capsule, VERSIONED_NAME))
-        if handle < HANDLES:
-            return from_interface(array)  # which says what is wrong
-        capsule_rename(capsule, USED_VERSIONED_NAME)
-        made = new(Tensor)
-        made._h = handle
-        return made
+    if numpy is not None and ndarray is None:
+        ndarray = numpy.ndarray
+        return from_numpy(array)
     if not hasattr(array, "__array_interface__") or isinstance(array, Tensor):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
     return from_interface(array)
 
 
-def from_ndarray_slowly(array):
+def from_numpy_slowly(array):
     if array.dtype.name == "bfloat16":
-        return _f.view(from_ndarray(array.view("i2")), _dtypes.bfloat16)
+        return _f.view(from_numpy(array.view("i2")), _dtypes.bfloat16)
     try:
         return consume(array.__dlpack__())
     except (BufferError, TypeError):
@@ -158,25 +172,32 @@ class Lent:
         return CPU, 0
 
 
-def numpy_function():
-    """The function that makes an array of a Lent tensor; None where NumPy takes DLPack only as memory that must not be written."""
+def find_from_lent():
+    """What makes a NumPy array of a Lent tensor. Before 2.1 NumPy takes DLPack only as memory that must not be written."""
+    global from_lent
     import numpy
 
-    return numpy.from_dlpack if numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0" else None
+    def refuse(lent):
+        raise BufferError("this NumPy does not take DLPack with a version")
+
+    from_lent = numpy.from_dlpack if numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0" else refuse
 
 
-def to_numpy(tensor, force=False, known=[]):  # noqa: B006  what numpy_function found
+from_lent = None  # until NumPy is needed
+
+
+def to_numpy(tensor, force=False):
     if force:
         tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
-    if not known:
-        known.append(numpy_function())
-    address = 0 if known[0] is None else brief_export(tensor._h)
+    if from_lent is None:
+        find_from_lent()
+    address = brief_export(tensor._h)
     if address < HANDLES:
         return to_numpy_slowly(tensor)
     lent = Lent()
     lent.capsule = capsule_new(address, VERSIONED_NAME, None)
     try:
-        return known[0](lent)
+        return from_lent(lent)
     except (BufferError, RuntimeError, TypeError):
         c_discard(address, True)
         return to_numpy_slowly(tensor)

@@ -204,7 +204,10 @@ class UntypedStorage:
     def __reduce__(self):
         if self.device.type == "meta":
             return meta, (len(self),)
-        return UntypedStorage, (ctypes.string_at(self.data_ptr(), len(self)),)
+        return UntypedStorage, (bytes(self),)
+
+    def __bytes__(self):
+        return ctypes.string_at(readable(self).data_ptr(), len(self))
 
     def __buffer__(self, flags):
         return _interop.buffer(self._tensor(), flags)

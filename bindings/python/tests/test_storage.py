@@ -37,7 +37,7 @@ def test_bytes():
     s[2:] = 7
     assert s.tolist() == [1, 9, 7, 7] and s.fill_(258).tolist() == [2] * 4
     assert repr(torch.UntypedStorage([5])) == " 5\n[torch.storage.UntypedStorage(device=cpu) of size 1]"
-    assert torch.UntypedStorage(b"ab").tolist() == [97, 98] and len(torch.UntypedStorage()) == 0
+    assert bytes(s) == b"\2\2\2\2" and torch.UntypedStorage(b"ab").tolist() == [97, 98] and len(torch.UntypedStorage()) == 0
 
 
 def test_slices_share():

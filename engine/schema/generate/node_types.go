@@ -177,7 +177,7 @@ func (e *nodeEntry) tsSignatures(indent, name, variant string) string {
 		if variant == "async" {
 			b.WriteString(indent + "/** " + e.path + ", off the event loop. */\n")
 		} else {
-			b.WriteString(tsDoc(indent, o.Doc))
+			b.WriteString(tsDoc(indent, pyOnlyC.Replace(o.Doc)))
 		}
 		for _, params := range tsParameters(o, method, o.Has("out") && variant != "inplace") {
 			fmt.Fprintf(&b, "%s%s(%s): %s;\n", indent, name, params, result)
