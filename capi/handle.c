@@ -29,12 +29,19 @@ static pthread_key_t message_key;
 
 static void in_child(void) { forked = 1; }
 
-__attribute__((constructor)) static void start(void) {
+static void reserve(void) {
   void *p = mmap(NULL, (size_t)LT_MAX_SLOTS * LT_SLOT_BYTES, PROT_NONE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p != MAP_FAILED) region = p;
   pthread_atfork(NULL, NULL, in_child);
   pthread_key_create(&message_key, free);
+}
+
+// Go's runtime starts on a thread of its own while the library is loaded, and may ask for the
+// region before this constructor has run.
+__attribute__((constructor)) static void start(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, reserve);
 }
 
 __attribute__((format(printf, 1, 2))) static void explain(const char *format, ...) {
@@ -48,7 +55,10 @@ __attribute__((format(printf, 1, 2))) static void explain(const char *format, ..
   va_end(values);
 }
 
-lt_slot *lt_region(void) { return (lt_slot *)region; }
+lt_slot *lt_region(void) {
+  start();
+  return (lt_slot *)region;
+}
 
 int64_t lt_grow(int64_t slots) {
   int64_t now = usable;
