@@ -199,6 +199,11 @@ var calls = [...]func(frame) error{
 		return err
 	}, // set_.storage_geometry
 	func(f frame) error {
+		err := ops.FillDiagonal(f.tensor(0), f.scalar(1), f.bool(2))
+		f.refresh(0)
+		return err
+	}, // fill_diagonal_
+	func(f frame) error {
 		r0, err := ops.Zeros(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3))
 		return f.setTensors(err, r0)
 	}, // zeros
@@ -326,6 +331,30 @@ var calls = [...]func(frame) error{
 		r0, err := ops.NewOnes(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // new_ones
+	func(f frame) error {
+		r0, err := ops.BartlettWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // bartlett_window
+	func(f frame) error {
+		r0, err := ops.HannWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // hann_window
+	func(f frame) error {
+		r0, err := ops.HammingWindow(f.int(0), f.bool(1), f.float(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	}, // hamming_window
+	func(f frame) error {
+		r0, err := ops.BlackmanWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // blackman_window
+	func(f frame) error {
+		r0, err := ops.KaiserWindow(f.int(0), f.bool(1), f.float(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // kaiser_window
+	func(f frame) error {
+		r0, err := ops.Vander(f.tensor(0), f.intOptional(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // vander
 	func(f frame) error { return ops.Save(f.str(0), f.str(1), f.tensors(2), f.bool(3)) }, // save
 	func(f frame) error {
 		r0, err := ops.SaveBytes(f.str(0), f.tensors(1), f.bool(2))
@@ -704,6 +733,10 @@ var calls = [...]func(frame) error{
 		return f.setTensors(err, r0)
 	}, // tensordot.dims
 	func(f frame) error {
+		r0, err := ops.Kron(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // kron
+	func(f frame) error {
 		r0, err := ops.ToString(f.tensor(0), f.int(1), f.int(2), f.int(3), f.int(4), f.boolOptional(5))
 		return f.setStr(err, r0)
 	}, // to_string
@@ -719,6 +752,8 @@ var calls = [...]func(frame) error{
 	func(f frame) error { return ops.SetNumThreads(f.int(0)) },                                                // set_num_threads
 	func(f frame) error { r0, err := ops.GetNumThreads(); return f.setInt(err, r0) },                          // get_num_threads
 	func(f frame) error { r0, err := ops.CpuTier(); return f.setStr(err, r0) },                                // cpu_tier
+	func(f frame) error { r0, err := ops.IsNonzero(f.tensor(0)); return f.setBool(err, r0) },                  // is_nonzero
+	func(f frame) error { r0, err := ops.IsSameSize(f.tensor(0), f.tensor(1)); return f.setBool(err, r0) },    // is_same_size
 	func(f frame) error {
 		r0, err := ops.Rand(f.out(0), f.ints(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
@@ -1092,6 +1127,18 @@ var calls = [...]func(frame) error{
 		r0, err := ops.Bucketize(f.out(0), f.operand(0), f.tensor(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0)
 	}, // bucketize
+	func(f frame) error {
+		r0, r1, r2, err := ops.Unique(f.tensor(0), f.bool(1), f.bool(2), f.bool(3), f.intOptional(4))
+		return f.setTensors(err, r0, r1, r2)
+	}, // unique
+	func(f frame) error {
+		r0, r1, r2, err := ops.UniqueConsecutive(f.tensor(0), f.bool(1), f.bool(2), f.intOptional(3))
+		return f.setTensors(err, r0, r1, r2)
+	}, // unique_consecutive
+	func(f frame) error {
+		r0, err := ops.Isin(f.out(0), f.operand(0), f.operand(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // isin
 	func(f frame) error { r0, err := ops.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // erf
 	func(f frame) error { r0, err := ops.Erfc(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // erfc
 	func(f frame) error { r0, err := ops.Erfinv(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },  // erfinv
@@ -1251,6 +1298,54 @@ var calls = [...]func(frame) error{
 		r0, err := ops.Dist(f.tensor(0), f.tensor(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	}, // dist
+	func(f frame) error {
+		r0, err := ops.Bincount(f.tensor(0), f.tensorOptional(1), f.int(2))
+		return f.setTensors(err, r0)
+	}, // bincount
+	func(f frame) error {
+		r0, err := ops.Histc(f.out(0), f.tensor(0), f.int(1), f.scalar(2), f.scalar(3))
+		return f.setTensors(err, r0)
+	}, // histc
+	func(f frame) error {
+		r0, r1, err := ops.Histogram(f.out(0), f.out(1), f.tensor(0), f.int(1), f.floats(2), f.tensorOptional(3), f.bool(4))
+		return f.setTensors(err, r0, r1)
+	}, // histogram
+	func(f frame) error {
+		r0, r1, err := ops.HistogramEdges(f.out(0), f.out(1), f.tensor(0), f.tensor(1), f.tensorOptional(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	}, // histogram.edges
+	func(f frame) error {
+		r, err := ops.Histogramdd(f.tensor(0), f.ints(1), f.floats(2), f.tensorOptional(3), f.bool(4))
+		return f.setList(err, r)
+	}, // histogramdd
+	func(f frame) error {
+		r, err := ops.HistogramddEdges(f.tensor(0), f.tensors(1), f.floats(2), f.tensorOptional(3), f.bool(4))
+		return f.setList(err, r)
+	}, // histogramdd.edges
+	func(f frame) error {
+		r0, err := ops.Quantile(f.out(0), f.tensor(0), f.operand(1), f.intOptional(2), f.bool(3), f.str(4))
+		return f.setTensors(err, r0)
+	}, // quantile
+	func(f frame) error {
+		r0, err := ops.Nanquantile(f.out(0), f.tensor(0), f.operand(1), f.intOptional(2), f.bool(3), f.str(4))
+		return f.setTensors(err, r0)
+	}, // nanquantile
+	func(f frame) error {
+		r, err := ops.Gradient(f.tensor(0), f.scalar(1), f.ints(2), f.int(3))
+		return f.setList(err, r)
+	}, // gradient
+	func(f frame) error {
+		r, err := ops.GradientScalars(f.tensor(0), f.scalars(1), f.ints(2), f.int(3))
+		return f.setList(err, r)
+	}, // gradient.scalars
+	func(f frame) error {
+		r, err := ops.GradientTensors(f.tensor(0), f.tensors(1), f.ints(2), f.int(3))
+		return f.setList(err, r)
+	}, // gradient.tensors
+	func(f frame) error {
+		r0, err := ops.Renorm(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.scalar(3))
+		return f.setTensors(err, r0)
+	}, // renorm
 	func(f frame) error {
 		r0, err := ops.FromData(f.pointer(0), f.ints(1), f.dtype(2))
 		return f.setTensors(err, r0)

@@ -3013,7 +3013,7 @@ TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dt
   LT_REQUIRED(a[0], self, LT_TENSOR, "to.options", "self");
   LT_ENUM(dtype, -1, 13, "to.options", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "to.options", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "to.options", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "to.options", "device"); a[3].device = device;
   a[4].i = non_blocking;
   a[5].i = copy;
   LT_ENUM(memory_format, -1, 3, "to.options", "memory_format"); a[6].i = memory_format;
@@ -3214,14 +3214,24 @@ TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tens
   return status;
 }
 
+TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fill_value, bool wrap) {
+  lt_value a[3];
+  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fill_diagonal_", "self");
+  LT_SCALAR(fill_value, LT_MUST, "fill_diagonal_", "fill_value"); a[1].scalar = fill_value;
+  a[2].i = wrap;
+  tensor_status status = lt_invoke(&frame, "fill_diagonal_");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "zeros", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "zeros", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "zeros", "device"); a[3].device = device;
   tensor_status status = lt_invoke(&frame, "zeros");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3231,11 +3241,11 @@ TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "zeros", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "zeros", "device"); a[3].device = device;
   LT_OUTPUT(frame.out[0], out, "zeros", "out");
   tensor_status status = lt_invoke(&frame, "zeros");
   return status;
@@ -3250,11 +3260,11 @@ TENSOR_API intptr_t tensor_brief_zeros(const int64_t *size, int64_t size_len) {
 TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "ones", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "ones", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "ones", "device"); a[3].device = device;
   tensor_status status = lt_invoke(&frame, "ones");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3264,11 +3274,11 @@ TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "ones", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "ones", "device"); a[3].device = device;
   LT_OUTPUT(frame.out[0], out, "ones", "out");
   tensor_status status = lt_invoke(&frame, "ones");
   return status;
@@ -3283,12 +3293,12 @@ TENSOR_API intptr_t tensor_brief_ones(const int64_t *size, int64_t size_len) {
 TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "full", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "full", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "full", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "full", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "full");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3298,12 +3308,12 @@ TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "full", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "full", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "full", "device"); a[4].device = device;
   LT_OUTPUT(frame.out[0], out, "full", "out");
   tensor_status status = lt_invoke(&frame, "full");
   return status;
@@ -3318,11 +3328,11 @@ TENSOR_API intptr_t tensor_brief_full(const int64_t *size, int64_t size_len, ten
 TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "empty", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "empty", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "empty", "device"); a[3].device = device;
   LT_ENUM(memory_format, -1, 3, "empty", "memory_format"); a[4].i = memory_format;
   tensor_status status = lt_invoke(&frame, "empty");
   if (status == TENSOR_OK) {
@@ -3333,11 +3343,11 @@ TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "empty", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "empty", "device"); a[3].device = device;
   LT_ENUM(memory_format, -1, 3, "empty", "memory_format"); a[4].i = memory_format;
   LT_OUTPUT(frame.out[0], out, "empty", "out");
   tensor_status status = lt_invoke(&frame, "empty");
@@ -3353,12 +3363,12 @@ TENSOR_API intptr_t tensor_brief_empty(const int64_t *size, int64_t size_len) {
 TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "empty_strided", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty_strided", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SPAN(stride, stride_len, "empty_strided", "stride"); a[1].list.data = stride, a[1].list.length = stride_len;
   LT_ENUM(dtype, -1, 13, "empty_strided", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "empty_strided", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "empty_strided", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "empty_strided", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "empty_strided");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3375,12 +3385,12 @@ TENSOR_API intptr_t tensor_brief_empty_strided(const int64_t *size, int64_t size
 TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size_len, const int64_t *physical_layout, int64_t physical_layout_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "empty_permuted", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty_permuted", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SPAN(physical_layout, physical_layout_len, "empty_permuted", "physical_layout"); a[1].list.data = physical_layout, a[1].list.length = physical_layout_len;
   LT_ENUM(dtype, -1, 13, "empty_permuted", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "empty_permuted", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "empty_permuted", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "empty_permuted", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "empty_permuted");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3397,11 +3407,11 @@ TENSOR_API intptr_t tensor_brief_empty_permuted(const int64_t *size, int64_t siz
 TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "scalar_tensor", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(s, LT_MUST, "scalar_tensor", "s"); a[0].scalar = s;
   LT_ENUM(dtype, -1, 13, "scalar_tensor", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "scalar_tensor", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "scalar_tensor", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "scalar_tensor", "device"); a[3].device = device;
   tensor_status status = lt_invoke(&frame, "scalar_tensor");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3418,12 +3428,12 @@ TENSOR_API intptr_t tensor_brief_scalar_tensor(tensor_scalar s) {
 TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange.start", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "arange.start", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "arange.start", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "arange.start", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "arange.start");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3433,12 +3443,12 @@ TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar 
 
 TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 82, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 83, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "arange.start", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "arange.start", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "arange.start", "device"); a[4].device = device;
   LT_OUTPUT(frame.out[0], out, "arange.start", "out");
   tensor_status status = lt_invoke(&frame, "arange.start");
   return status;
@@ -3453,13 +3463,13 @@ TENSOR_API intptr_t tensor_brief_arange_start(tensor_scalar start, tensor_scalar
 TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange.start_step", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
   LT_ENUM(dtype, -1, 13, "arange.start_step", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "arange.start_step", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "arange.start_step", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "arange.start_step", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "arange.start_step");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3469,13 +3479,13 @@ TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_sc
 
 TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 83, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 84, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
   LT_ENUM(dtype, -1, 13, "arange.start_step", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "arange.start_step", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "arange.start_step", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "arange.start_step", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "arange.start_step", "out");
   tensor_status status = lt_invoke(&frame, "arange.start_step");
   return status;
@@ -3490,11 +3500,11 @@ TENSOR_API intptr_t tensor_brief_arange_start_step(tensor_scalar start, tensor_s
 TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "arange", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "arange", "device"); a[3].device = device;
   tensor_status status = lt_invoke(&frame, "arange");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3504,11 +3514,11 @@ TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, te
 
 TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 84, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 85, .mode = LT_OUT, .args = a};
   LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "arange", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "arange", "device"); a[3].device = device;
   LT_OUTPUT(frame.out[0], out, "arange", "out");
   tensor_status status = lt_invoke(&frame, "arange");
   return status;
@@ -3523,13 +3533,13 @@ TENSOR_API intptr_t tensor_brief_arange(tensor_scalar end) {
 TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "range", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
   LT_ENUM(dtype, -1, 13, "range", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "range", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "range", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "range", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "range");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3539,13 +3549,13 @@ TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, te
 
 TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 85, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 86, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
   LT_ENUM(dtype, -1, 13, "range", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "range", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "range", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "range", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "range", "out");
   tensor_status status = lt_invoke(&frame, "range");
   return status;
@@ -3560,13 +3570,13 @@ TENSOR_API intptr_t tensor_brief_range(tensor_scalar start, tensor_scalar end) {
 TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
   a[2].i = steps;
   LT_ENUM(dtype, -1, 13, "linspace", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "linspace", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "linspace", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "linspace");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3576,13 +3586,13 @@ TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end,
 
 TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 86, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 87, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
   a[2].i = steps;
   LT_ENUM(dtype, -1, 13, "linspace", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "linspace", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "linspace", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "linspace", "out");
   tensor_status status = lt_invoke(&frame, "linspace");
   return status;
@@ -3597,13 +3607,13 @@ TENSOR_API intptr_t tensor_brief_linspace(tensor_scalar start, tensor_scalar end
 TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.tensor_tensor", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
   a[2].i = steps;
   LT_ENUM(dtype, -1, 13, "linspace.tensor_tensor", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.tensor_tensor", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "linspace.tensor_tensor", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "linspace.tensor_tensor", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "linspace.tensor_tensor");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3613,13 +3623,13 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, co
 
 TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 87, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 88, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
   a[2].i = steps;
   LT_ENUM(dtype, -1, 13, "linspace.tensor_tensor", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.tensor_tensor", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "linspace.tensor_tensor", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "linspace.tensor_tensor", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "linspace.tensor_tensor", "out");
   tensor_status status = lt_invoke(&frame, "linspace.tensor_tensor");
   return status;
@@ -3634,13 +3644,13 @@ TENSOR_API intptr_t tensor_brief_linspace_tensor_tensor(const tensor_t *start, c
 TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.tensor_scalar", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
   LT_ENUM(dtype, -1, 13, "linspace.tensor_scalar", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.tensor_scalar", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "linspace.tensor_scalar", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "linspace.tensor_scalar", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "linspace.tensor_scalar");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3650,13 +3660,13 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, te
 
 TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 88, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
   LT_ENUM(dtype, -1, 13, "linspace.tensor_scalar", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.tensor_scalar", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "linspace.tensor_scalar", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "linspace.tensor_scalar", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "linspace.tensor_scalar", "out");
   tensor_status status = lt_invoke(&frame, "linspace.tensor_scalar");
   return status;
@@ -3671,13 +3681,13 @@ TENSOR_API intptr_t tensor_brief_linspace_tensor_scalar(const tensor_t *start, t
 TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.scalar_tensor", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
   a[2].i = steps;
   LT_ENUM(dtype, -1, 13, "linspace.scalar_tensor", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.scalar_tensor", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "linspace.scalar_tensor", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "linspace.scalar_tensor", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "linspace.scalar_tensor");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3687,13 +3697,13 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, cons
 
 TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 89, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
   a[2].i = steps;
   LT_ENUM(dtype, -1, 13, "linspace.scalar_tensor", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.scalar_tensor", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "linspace.scalar_tensor", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "linspace.scalar_tensor", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "linspace.scalar_tensor", "out");
   tensor_status status = lt_invoke(&frame, "linspace.scalar_tensor");
   return status;
@@ -3708,14 +3718,14 @@ TENSOR_API intptr_t tensor_brief_linspace_scalar_tensor(tensor_scalar start, con
 TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
   a[2].i = steps;
   a[3].f = base;
   LT_ENUM(dtype, -1, 13, "logspace", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "logspace", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "logspace", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "logspace");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3725,14 +3735,14 @@ TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end,
 
 TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 90, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
   a[2].i = steps;
   a[3].f = base;
   LT_ENUM(dtype, -1, 13, "logspace", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "logspace", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "logspace", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "logspace", "out");
   tensor_status status = lt_invoke(&frame, "logspace");
   return status;
@@ -3747,14 +3757,14 @@ TENSOR_API intptr_t tensor_brief_logspace(tensor_scalar start, tensor_scalar end
 TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.tensor_tensor", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
   a[2].i = steps;
   a[3].f = base;
   LT_ENUM(dtype, -1, 13, "logspace.tensor_tensor", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.tensor_tensor", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "logspace.tensor_tensor", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "logspace.tensor_tensor", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "logspace.tensor_tensor");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3764,14 +3774,14 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, co
 
 TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 91, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
   a[2].i = steps;
   a[3].f = base;
   LT_ENUM(dtype, -1, 13, "logspace.tensor_tensor", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.tensor_tensor", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "logspace.tensor_tensor", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "logspace.tensor_tensor", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "logspace.tensor_tensor", "out");
   tensor_status status = lt_invoke(&frame, "logspace.tensor_tensor");
   return status;
@@ -3786,14 +3796,14 @@ TENSOR_API intptr_t tensor_brief_logspace_tensor_tensor(const tensor_t *start, c
 TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.tensor_scalar", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
   a[3].f = base;
   LT_ENUM(dtype, -1, 13, "logspace.tensor_scalar", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.tensor_scalar", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "logspace.tensor_scalar", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "logspace.tensor_scalar", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "logspace.tensor_scalar");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3803,14 +3813,14 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, te
 
 TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 92, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 93, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
   a[3].f = base;
   LT_ENUM(dtype, -1, 13, "logspace.tensor_scalar", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.tensor_scalar", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "logspace.tensor_scalar", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "logspace.tensor_scalar", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "logspace.tensor_scalar", "out");
   tensor_status status = lt_invoke(&frame, "logspace.tensor_scalar");
   return status;
@@ -3825,14 +3835,14 @@ TENSOR_API intptr_t tensor_brief_logspace_tensor_scalar(const tensor_t *start, t
 TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.scalar_tensor", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
   a[2].i = steps;
   a[3].f = base;
   LT_ENUM(dtype, -1, 13, "logspace.scalar_tensor", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.scalar_tensor", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "logspace.scalar_tensor", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "logspace.scalar_tensor", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "logspace.scalar_tensor");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3842,14 +3852,14 @@ TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, cons
 
 TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 93, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 94, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
   a[2].i = steps;
   a[3].f = base;
   LT_ENUM(dtype, -1, 13, "logspace.scalar_tensor", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.scalar_tensor", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 2, "logspace.scalar_tensor", "device"); a[6].device = device;
+  LT_ENUM(device.type, -1, 5, "logspace.scalar_tensor", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "logspace.scalar_tensor", "out");
   tensor_status status = lt_invoke(&frame, "logspace.scalar_tensor");
   return status;
@@ -3864,11 +3874,11 @@ TENSOR_API intptr_t tensor_brief_logspace_scalar_tensor(tensor_scalar start, con
 TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "eye", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "eye", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "eye", "device"); a[3].device = device;
   tensor_status status = lt_invoke(&frame, "eye");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3878,11 +3888,11 @@ TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout
 
 TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 94, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 95, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "eye", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "eye", "device"); a[3].device = device;
   LT_OUTPUT(frame.out[0], out, "eye", "out");
   tensor_status status = lt_invoke(&frame, "eye");
   return status;
@@ -3897,12 +3907,12 @@ TENSOR_API intptr_t tensor_brief_eye(int64_t n) {
 TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "eye.m", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   a[1].i = m;
   LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "eye.m", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "eye.m", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "eye.m", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "eye.m");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3912,12 +3922,12 @@ TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, 
 
 TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 95, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 96, .mode = LT_OUT, .args = a};
   a[0].i = n;
   a[1].i = m;
   LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "eye.m", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "eye.m", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "eye.m", "device"); a[4].device = device;
   LT_OUTPUT(frame.out[0], out, "eye.m", "out");
   tensor_status status = lt_invoke(&frame, "eye.m");
   return status;
@@ -3932,13 +3942,13 @@ TENSOR_API intptr_t tensor_brief_eye_m(int64_t n, int64_t m) {
 TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "tril_indices", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
   a[0].i = row;
   a[1].i = col;
   a[2].i = offset;
   LT_ENUM(dtype, -1, 13, "tril_indices", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "tril_indices", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "tril_indices", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "tril_indices", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "tril_indices");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3955,13 +3965,13 @@ TENSOR_API intptr_t tensor_brief_tril_indices(int64_t row, int64_t col) {
 TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "triu_indices", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
   a[0].i = row;
   a[1].i = col;
   a[2].i = offset;
   LT_ENUM(dtype, -1, 13, "triu_indices", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "triu_indices", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "triu_indices", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "triu_indices", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "triu_indices");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -3978,11 +3988,11 @@ TENSOR_API intptr_t tensor_brief_triu_indices(int64_t row, int64_t col) {
 TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "empty_like", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "empty_like", "self");
   LT_ENUM(dtype, -1, 13, "empty_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty_like", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "empty_like", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "empty_like", "device"); a[3].device = device;
   LT_ENUM(memory_format, -1, 3, "empty_like", "memory_format"); a[4].i = memory_format;
   tensor_status status = lt_invoke(&frame, "empty_like");
   if (status == TENSOR_OK) {
@@ -4000,11 +4010,11 @@ TENSOR_API intptr_t tensor_brief_empty_like(const tensor_t *self) {
 TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "zeros_like", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "zeros_like", "self");
   LT_ENUM(dtype, -1, 13, "zeros_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros_like", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "zeros_like", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "zeros_like", "device"); a[3].device = device;
   LT_ENUM(memory_format, -1, 3, "zeros_like", "memory_format"); a[4].i = memory_format;
   tensor_status status = lt_invoke(&frame, "zeros_like");
   if (status == TENSOR_OK) {
@@ -4022,11 +4032,11 @@ TENSOR_API intptr_t tensor_brief_zeros_like(const tensor_t *self) {
 TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "ones_like", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ones_like", "self");
   LT_ENUM(dtype, -1, 13, "ones_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones_like", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 2, "ones_like", "device"); a[3].device = device;
+  LT_ENUM(device.type, -1, 5, "ones_like", "device"); a[3].device = device;
   LT_ENUM(memory_format, -1, 3, "ones_like", "memory_format"); a[4].i = memory_format;
   tensor_status status = lt_invoke(&frame, "ones_like");
   if (status == TENSOR_OK) {
@@ -4044,12 +4054,12 @@ TENSOR_API intptr_t tensor_brief_ones_like(const tensor_t *self) {
 TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "full_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "full_like", "self");
   LT_SCALAR(fill_value, LT_MUST, "full_like", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full_like", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "full_like", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "full_like", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "full_like", "device"); a[4].device = device;
   LT_ENUM(memory_format, -1, 3, "full_like", "memory_format"); a[5].i = memory_format;
   tensor_status status = lt_invoke(&frame, "full_like");
   if (status == TENSOR_OK) {
@@ -4067,12 +4077,12 @@ TENSOR_API intptr_t tensor_brief_full_like(const tensor_t *self, tensor_scalar f
 TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_empty", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty", "self");
   LT_SPAN(size, size_len, "new_empty", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_empty", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "new_empty", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "new_empty", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "new_empty", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "new_empty");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -4089,13 +4099,13 @@ TENSOR_API intptr_t tensor_brief_new_empty(const tensor_t *self, const int64_t *
 TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_empty_strided", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty_strided", "self");
   LT_SPAN(size, size_len, "new_empty_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_SPAN(stride, stride_len, "new_empty_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
   LT_ENUM(dtype, -1, 13, "new_empty_strided", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "new_empty_strided", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "new_empty_strided", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "new_empty_strided", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "new_empty_strided");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -4112,13 +4122,13 @@ TENSOR_API intptr_t tensor_brief_new_empty_strided(const tensor_t *self, const i
 TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_full", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_full", "self");
   LT_SPAN(size, size_len, "new_full", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "new_full", "fill_value"); a[2].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "new_full", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "new_full", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 2, "new_full", "device"); a[5].device = device;
+  LT_ENUM(device.type, -1, 5, "new_full", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "new_full");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -4135,12 +4145,12 @@ TENSOR_API intptr_t tensor_brief_new_full(const tensor_t *self, const int64_t *s
 TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_zeros", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_zeros", "self");
   LT_SPAN(size, size_len, "new_zeros", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_zeros", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "new_zeros", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "new_zeros", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "new_zeros", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "new_zeros");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -4157,12 +4167,12 @@ TENSOR_API intptr_t tensor_brief_new_zeros(const tensor_t *self, const int64_t *
 TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_ones", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_ones", "self");
   LT_SPAN(size, size_len, "new_ones", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_ones", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "new_ones", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 2, "new_ones", "device"); a[4].device = device;
+  LT_ENUM(device.type, -1, 5, "new_ones", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "new_ones");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -4176,9 +4186,142 @@ TENSOR_API intptr_t tensor_brief_new_ones(const tensor_t *self, const int64_t *s
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+TENSOR_API tensor_status tensor_bartlett_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "bartlett_window", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
+  a[0].i = window_length;
+  a[1].i = periodic;
+  LT_ENUM(dtype, -1, 13, "bartlett_window", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "bartlett_window", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 5, "bartlett_window", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "bartlett_window");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_brief_bartlett_window(int64_t window_length) {
+  tensor_t *made;
+  tensor_status status = tensor_bartlett_window(window_length, true, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API tensor_status tensor_hann_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "hann_window", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
+  a[0].i = window_length;
+  a[1].i = periodic;
+  LT_ENUM(dtype, -1, 13, "hann_window", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "hann_window", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 5, "hann_window", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "hann_window");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_brief_hann_window(int64_t window_length) {
+  tensor_t *made;
+  tensor_status status = tensor_hann_window(window_length, true, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API tensor_status tensor_hamming_window(int64_t window_length, bool periodic, double alpha, double beta, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "hamming_window", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
+  a[0].i = window_length;
+  a[1].i = periodic;
+  a[2].f = alpha;
+  a[3].f = beta;
+  LT_ENUM(dtype, -1, 13, "hamming_window", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "hamming_window", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 5, "hamming_window", "device"); a[6].device = device;
+  tensor_status status = lt_invoke(&frame, "hamming_window");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_brief_hamming_window(int64_t window_length) {
+  tensor_t *made;
+  tensor_status status = tensor_hamming_window(window_length, true, 0.54, 0.46, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API tensor_status tensor_blackman_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "blackman_window", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
+  a[0].i = window_length;
+  a[1].i = periodic;
+  LT_ENUM(dtype, -1, 13, "blackman_window", "dtype"); a[2].i = dtype;
+  LT_ENUM(layout, -1, 5, "blackman_window", "layout"); a[3].i = layout;
+  LT_ENUM(device.type, -1, 5, "blackman_window", "device"); a[4].device = device;
+  tensor_status status = lt_invoke(&frame, "blackman_window");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_brief_blackman_window(int64_t window_length) {
+  tensor_t *made;
+  tensor_status status = tensor_blackman_window(window_length, true, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API tensor_status tensor_kaiser_window(int64_t window_length, bool periodic, double beta, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "kaiser_window", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
+  a[0].i = window_length;
+  a[1].i = periodic;
+  a[2].f = beta;
+  LT_ENUM(dtype, -1, 13, "kaiser_window", "dtype"); a[3].i = dtype;
+  LT_ENUM(layout, -1, 5, "kaiser_window", "layout"); a[4].i = layout;
+  LT_ENUM(device.type, -1, 5, "kaiser_window", "device"); a[5].device = device;
+  tensor_status status = lt_invoke(&frame, "kaiser_window");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_brief_kaiser_window(int64_t window_length) {
+  tensor_t *made;
+  tensor_status status = tensor_kaiser_window(window_length, true, 12.0, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API tensor_status tensor_vander(const tensor_t *x, int64_t N, bool increasing, tensor_t **out) {
+  LT_RESULT(out, "vander", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x, LT_TENSOR, "vander", "x");
+  a[1].i = N;
+  a[2].i = increasing;
+  tensor_status status = lt_invoke(&frame, "vander");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_brief_vander(const tensor_t *x) {
+  tensor_t *made;
+  tensor_status status = tensor_vander(x, TENSOR_NONE, false, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_save(const char *path, const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
   lt_value a[4];
-  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "save", "path"); a[0].text = path;
   LT_TEXT(structure, "save", "structure"); a[1].text = structure;
   LT_LIST(tensors, tensors_len, false, "save", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -4190,7 +4333,7 @@ TENSOR_API tensor_status tensor_save(const char *path, const char *structure, co
 TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact, tensor_t **out) {
   LT_RESULT(out, "save_bytes", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(structure, "save_bytes", "structure"); a[0].text = structure;
   LT_LIST(tensors, tensors_len, false, "save_bytes", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   a[2].i = compact;
@@ -4209,7 +4352,7 @@ TENSOR_API intptr_t tensor_brief_save_bytes(const char *structure, const tensor_
 
 TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
   lt_value a[4];
-  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "save_dict", "path"); a[0].text = path;
   LT_TEXTS(names, names_len, "save_dict", "names"); a[1].list.data = names, a[1].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "save_dict", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -4222,7 +4365,7 @@ TENSOR_API tensor_status tensor_load(const char *path, const char *map_location,
   LT_RESULT(structure, "load", "structure");
   LT_RESULT(tensors, "load", "tensors");
   lt_value a[3];
-  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "load", "path"); a[0].text = path;
   a[1].text = map_location;
   a[2].i = mmap;
@@ -4238,7 +4381,7 @@ TENSOR_API tensor_status tensor_load_bytes(const tensor_t *data, const char *map
   LT_RESULT(structure, "load_bytes", "structure");
   LT_RESULT(tensors, "load_bytes", "tensors");
   lt_value a[2];
-  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "load_bytes", "data");
   a[1].text = map_location;
   tensor_status status = lt_invoke(&frame, "load_bytes");
@@ -4253,7 +4396,7 @@ TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_loca
   LT_RESULT(names, "load_dict", "names");
   LT_RESULT(tensors, "load_dict", "tensors");
   lt_value a[3];
-  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "load_dict", "path"); a[0].text = path;
   a[1].text = map_location;
   a[2].i = mmap;
@@ -4263,113 +4406,5 @@ TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_loca
     *tensors = (tensor_t **)frame.results[1].list.data, *tensors_len = frame.results[1].list.length;
   }
   return status;
-}
-
-TENSOR_API tensor_status tensor_safetensors_save_file(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata) {
-  lt_value a[4];
-  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(path, "safetensors_save_file", "path"); a[0].text = path;
-  LT_TEXTS(names, names_len, "safetensors_save_file", "names"); a[1].list.data = names, a[1].list.length = names_len;
-  LT_LIST(tensors, tensors_len, false, "safetensors_save_file", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
-  a[3].text = metadata;
-  tensor_status status = lt_invoke(&frame, "safetensors_save_file");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_safetensors_save(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata, tensor_t **out) {
-  LT_RESULT(out, "safetensors_save", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
-  LT_TEXTS(names, names_len, "safetensors_save", "names"); a[0].list.data = names, a[0].list.length = names_len;
-  LT_LIST(tensors, tensors_len, false, "safetensors_save", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
-  a[2].text = metadata;
-  tensor_status status = lt_invoke(&frame, "safetensors_save");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_brief_safetensors_save(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len) {
-  tensor_t *made;
-  tensor_status status = tensor_safetensors_save(names, names_len, tensors, tensors_len, NULL, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_safetensors_load_file(const char *path, const char *const *only, int64_t only_len, bool mmap, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char **metadata) {
-  LT_RESULT(names, "safetensors_load_file", "names");
-  LT_RESULT(tensors, "safetensors_load_file", "tensors");
-  LT_RESULT(metadata, "safetensors_load_file", "metadata");
-  lt_value a[3];
-  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(path, "safetensors_load_file", "path"); a[0].text = path;
-  LT_TEXTS(only, only_len, "safetensors_load_file", "only"); a[1].list.data = only, a[1].list.length = only_len;
-  a[2].i = mmap;
-  tensor_status status = lt_invoke(&frame, "safetensors_load_file");
-  if (status == TENSOR_OK) {
-    *names = (char **)frame.results[0].list.data, *names_len = frame.results[0].list.length;
-    *tensors = (tensor_t **)frame.results[1].list.data, *tensors_len = frame.results[1].list.length;
-    *metadata = (char *)frame.results[2].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_safetensors_load(const tensor_t *data, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char **metadata) {
-  LT_RESULT(names, "safetensors_load", "names");
-  LT_RESULT(tensors, "safetensors_load", "tensors");
-  LT_RESULT(metadata, "safetensors_load", "metadata");
-  lt_value a[1];
-  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], data, LT_TENSOR, "safetensors_load", "data");
-  tensor_status status = lt_invoke(&frame, "safetensors_load");
-  if (status == TENSOR_OK) {
-    *names = (char **)frame.results[0].list.data, *names_len = frame.results[0].list.length;
-    *tensors = (tensor_t **)frame.results[1].list.data, *tensors_len = frame.results[1].list.length;
-    *metadata = (char *)frame.results[2].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_safetensors_open(const char *path, char **header, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len) {
-  LT_RESULT(header, "safetensors_open", "header");
-  LT_RESULT(names, "safetensors_open", "names");
-  LT_RESULT(tensors, "safetensors_open", "tensors");
-  lt_value a[1];
-  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(path, "safetensors_open", "path"); a[0].text = path;
-  tensor_status status = lt_invoke(&frame, "safetensors_open");
-  if (status == TENSOR_OK) {
-    *header = (char *)frame.results[0].pointer;
-    *names = (char **)frame.results[1].list.data, *names_len = frame.results[1].list.length;
-    *tensors = (tensor_t **)frame.results[2].list.data, *tensors_len = frame.results[2].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_npy_save(const char *path, const tensor_t *self) {
-  lt_value a[2];
-  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(path, "npy_save", "path"); a[0].text = path;
-  LT_REQUIRED(a[1], self, LT_TENSOR, "npy_save", "self");
-  tensor_status status = lt_invoke(&frame, "npy_save");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_npy_save_bytes(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "npy_save_bytes", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "npy_save_bytes", "self");
-  tensor_status status = lt_invoke(&frame, "npy_save_bytes");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API intptr_t tensor_brief_npy_save_bytes(const tensor_t *self) {
-  tensor_t *made;
-  tensor_status status = tensor_npy_save_bytes(self, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 

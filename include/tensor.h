@@ -85,7 +85,10 @@ typedef enum tensor_device_type {
   TENSOR_DEVICE_NONE = -1,
   TENSOR_CPU = 0,
   TENSOR_CUDA = 1,
-  TENSOR_META = 2  // sizes, strides and dtype without data
+  TENSOR_META = 2,  // sizes, strides and dtype without data
+  TENSOR_MPS = 3,   // these have a name here and no backend
+  TENSOR_XPU = 4,
+  TENSOR_XLA = 5
 } tensor_device_type;
 
 // A device; index -1 means the current device of the type.
@@ -225,6 +228,19 @@ TENSOR_API void tensor_dlpack_free(void *managed, bool with_version);
 // tensor over the memory is freed, from whichever thread that happens on; on an error it is not called.
 TENSOR_API tensor_status tensor_from_dlpack(void *managed, bool with_version, tensor_t **out);
 
+// ----------------------------------------------------------------------------------------------------------------- Arrow
+
+// Shares a CPU tensor of one dimension as a primitive array of Arrow's C data interface: fills the caller's ArrowSchema and
+// ArrowArray, whose release functions the consumer calls. The elements are copied when they do not lie one after the
+// other, and when they are bool, which Arrow keeps as bits. bfloat16 and complex dtypes have no Arrow type.
+TENSOR_API tensor_status tensor_to_arrow(const tensor_t *self, void *schema, void *array);
+// Takes over a primitive array without nulls (new reference): *array is moved, its release set to NULL, the schema stays the
+// caller's. The tensor shares the memory, which must not be written, and calls the array's release when the last tensor over
+// it is freed; bool elements are copied. On an error the array stays the caller's.
+TENSOR_API tensor_status tensor_from_arrow(const void *schema, void *array, tensor_t **out);
+// Calls the release functions of an ArrowSchema and an ArrowArray that nobody took over. NULL is fine.
+TENSOR_API void tensor_arrow_release(void *schema, void *array);
+
 // ------------------------------------------------------------------------------------------------------------ creation
 
 // Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
@@ -350,6 +366,25 @@ TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *s
 
 // Makes a tensor of ones of shape `size`; dtype and device are those of `self` unless given.
 TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the triangular window 1 - abs(2 * i / (n - 1) - 1) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+TENSOR_API tensor_status tensor_bartlett_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window 0.5 - 0.5 * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+TENSOR_API tensor_status tensor_hann_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window alpha - beta * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+TENSOR_API tensor_status tensor_hamming_window(int64_t window_length, bool periodic, double alpha, double beta, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window 0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+TENSOR_API tensor_status tensor_blackman_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta), with the modified Bessel function I0, of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+TENSOR_API tensor_status tensor_kaiser_window(int64_t window_length, bool periodic, double beta, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// The matrix of the powers of the vector `x`, a row for each element: from power `N` - 1 down to 0, or with `increasing` up from 0. `N` is the length of `x` unless
+// given. Integers and bool give int64.
+TENSOR_API tensor_status tensor_vander(const tensor_t *x, int64_t N, bool increasing, tensor_t **out);
 
 // ------------------------------------------------------------------------------------------------------ random numbers
 
@@ -493,6 +528,10 @@ TENSOR_API tensor_status tensor_zero_(tensor_t *self);
 
 // The value of a tensor with one element; more or fewer elements, and meta tensors, are refused.
 TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out);
+
+// Writes `fill_value` where all indices are equal. `self` has at least two dimensions, and all of one size if more than two. With `wrap`, the diagonal of a matrix higher
+// than wide starts anew below a row left out.
+TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fill_value, bool wrap);
 
 // Joins copies of `self` along every dimension; leading dimensions are added where there are more repeats.
 TENSOR_API tensor_status tensor_repeat(const tensor_t *self, const int64_t *repeats, int64_t repeats_len, tensor_t **out);
@@ -1677,6 +1716,65 @@ TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, in
 // The `p`-norm of `self` - `other`, which broadcast.
 TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other, tensor_scalar p, tensor_t **out);
 
+// Counts how often each integer from 0 to the largest occurs in the vector `self` of integers >= 0: int64, at least `minlength` long. With `weights` of
+// the same length, adds these up instead: float32 for float32 weights, otherwise float64.
+TENSOR_API tensor_status tensor_bincount(const tensor_t *self, const tensor_t *weights, int64_t minlength, tensor_t **out);
+
+// Counts the elements in `bins` equal bins from `min` to `max`, or from the smallest to the largest where both are equal. Elements outside and NaN are left
+// out; the last bin includes `max`. The result has the dtype of `self`; integers and bool are refused.
+TENSOR_API tensor_status tensor_histc(const tensor_t *self, int64_t bins, tensor_scalar min, tensor_scalar max, tensor_t **out);
+TENSOR_API tensor_status tensor_histc_out(const tensor_t *self, int64_t bins, tensor_scalar min, tensor_scalar max, tensor_t *out);
+
+// Counts the elements of `self` (float32 or float64), or adds up their `weight` (of the shape and dtype of `self`), in `bins` equal bins
+// of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
+// the last bin includes its upper edge.
+TENSOR_API tensor_status tensor_histogram(const tensor_t *self, int64_t bins, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t **hist, tensor_t **bin_edges);
+TENSOR_API tensor_status tensor_histogram_out(const tensor_t *self, int64_t bins, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t *hist, tensor_t *bin_edges);
+
+// As `histogram` with the ascending edges of the bins given as a vector of the dtype of `self`.
+TENSOR_API tensor_status tensor_histogram_edges(const tensor_t *self, const tensor_t *bins, const tensor_t *weight, bool density, tensor_t **hist, tensor_t **bin_edges);
+TENSOR_API tensor_status tensor_histogram_edges_out(const tensor_t *self, const tensor_t *bins, const tensor_t *weight, bool density, tensor_t *hist, tensor_t *bin_edges);
+
+// Counts points, which the last dimension of `self` (float32 or float64) holds, or adds up their `weight`, in a grid of `bins[d]` equal bins in dimension d. `range`
+// holds two ends for each dimension; in its absence the range of the points is taken. Gives the histogram, and the edges of each dimension. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
+// the last bin includes its upper edge.
+// In Python, (hist, bin_edges), and `bins` may be one number for all dimensions.
+TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len);
+
+// As `histogramdd` with the ascending edges of the bins of each dimension given as vectors of the dtype of `self`; `range` has no effect.
+TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const tensor_t *const *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len);
+
+// Quantiles, NaN where an element is NaN. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
+// `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
+TENSOR_API tensor_status tensor_quantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out);
+TENSOR_API tensor_status tensor_quantile_scalar(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out);
+TENSOR_API tensor_status tensor_quantile_out(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out);
+TENSOR_API tensor_status tensor_quantile_scalar_out(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out);
+
+// Quantiles of what is not NaN; NaN where nothing is left. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
+// `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
+TENSOR_API tensor_status tensor_nanquantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out);
+TENSOR_API tensor_status tensor_nanquantile_scalar(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out);
+TENSOR_API tensor_status tensor_nanquantile_out(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out);
+TENSOR_API tensor_status tensor_nanquantile_scalar_out(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out);
+
+// Estimates the derivatives of samples along each of the dimensions `dim`, or all, a tensor of the shape of `self` for each: central differences inside, one-sided
+// ones of order `edge_order`, 1 or 2, at the ends. `spacing` is the distance of neighbours, 1 unless given. Integers give the default dtype, after
+// differences that wrap; uint8 and bool are refused. A dimension needs at least `edge_order` + 1 samples.
+TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spacing, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len);
+
+// As `gradient` with a distance for each dimension.
+TENSOR_API tensor_status tensor_gradient_scalars(const tensor_t *self, const tensor_scalar *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len);
+
+// As `gradient` with the coordinates of the samples given as a vector for each dimension.
+TENSOR_API tensor_status tensor_gradient_tensors(const tensor_t *self, const tensor_t *const *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len);
+
+// Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `self` has at least two
+// dimensions and a floating or complex dtype.
+TENSOR_API tensor_status tensor_renorm(const tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm, tensor_t **out);
+TENSOR_API tensor_status tensor_renorm_(tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm);
+TENSOR_API tensor_status tensor_renorm_out(const tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm, tensor_t *out);
+
 // --------------------------------------------------------------------------------------------------------------- scans
 
 // Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
@@ -1963,6 +2061,21 @@ TENSOR_API tensor_status tensor_bucketize_scalar(tensor_scalar self, const tenso
 TENSOR_API tensor_status tensor_bucketize_out(const tensor_t *self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t *out);
 TENSOR_API tensor_status tensor_bucketize_scalar_out(tensor_scalar self, const tensor_t *boundaries, bool out_int32, bool right, tensor_t *out);
 
+// The distinct elements of `self` in order, always sorted, as a vector; with `dim`, the distinct slices along it in lexicographic order. NaN comes last,
+// and each counts as an element of its own. `inverse_indices`, int64, of the shape of `self` (a vector with `dim`), tells where among them each
+// input element is; `counts`, int64, how often each occurs. What is not asked for is empty. Refuses meta tensors, whose result has no known size.
+TENSOR_API tensor_status tensor_unique(const tensor_t *self, bool sorted, bool return_inverse, bool return_counts, int64_t dim, tensor_t **output, tensor_t **inverse_indices, tensor_t **counts);
+
+// As `unique` without sorting: of equal neighbours only the first is kept.
+TENSOR_API tensor_status tensor_unique_consecutive(const tensor_t *self, bool return_inverse, bool return_counts, int64_t dim, tensor_t **output, tensor_t **inverse_indices, tensor_t **counts);
+
+// Of each element of `elements` whether it is one of `test_elements`, or with `invert` whether it is not, as bool. dtypes are promoted first; NaN is never
+// found. `assume_unique` has no effect.
+TENSOR_API tensor_status tensor_isin(const tensor_t *elements, const tensor_t *test_elements, bool assume_unique, bool invert, tensor_t **out);
+TENSOR_API tensor_status tensor_isin_scalar(const tensor_t *elements, tensor_scalar test_elements, bool assume_unique, bool invert, tensor_t **out);
+TENSOR_API tensor_status tensor_isin_out(const tensor_t *elements, const tensor_t *test_elements, bool assume_unique, bool invert, tensor_t *out);
+TENSOR_API tensor_status tensor_isin_scalar_out(const tensor_t *elements, tensor_scalar test_elements, bool assume_unique, bool invert, tensor_t *out);
+
 // ----------------------------------------------------------------------------------------------------- matrix products
 
 // Product of matrices, of vectors, or of batches of matrices whose batch dimensions broadcast. A vector counts as a row on the left and
@@ -2045,6 +2158,11 @@ TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor
 // Multiplies and sums over pairs of dimensions of `self` and `other`, whose sizes match or are 1.
 TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t **out);
 TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len, tensor_t *out);
+
+// The Kronecker product: every element of `self` times the whole of `other`, side by side. Missing leading dimensions count as size 1; each size of the result is
+// the product of both. dtypes are promoted.
+TENSOR_API tensor_status tensor_kron(const tensor_t *self, const tensor_t *other, tensor_t **out);
+TENSOR_API tensor_status tensor_kron_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
 // Covariance matrix of variables in rows and observations in columns (at most two dimensions). `fweights`, integers, count how often each
 // observation occurs; `aweights`, floats, say how much it weighs. Sums are divided by the weight of the observations less `correction`.
@@ -2450,6 +2568,12 @@ TENSOR_API tensor_status tensor_get_num_threads(int64_t *out);
 // The instructions that the kernels use: baseline, avx2 or avx512. The environment variable LIBTENSOR_CPU can force a lower
 // one. Free the text with tensor_string_free.
 TENSOR_API tensor_status tensor_cpu_tier(char **out);
+
+// Whether the only element of `self` is not zero; other numbers of elements are refused.
+TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out);
+
+// Whether both tensors have the same sizes.
+TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out);
 
 #ifdef __cplusplus
 }

@@ -612,6 +612,12 @@ export class Tensor extends Handle {
   set_(source: Storage, storageOffset: Int, size: Ints, options?: { stride?: Ints }): this;
   set_(source: Storage, storageOffset: Int, size: Ints, stride: Ints): this;
   /**
+   * Writes `fill_value` where all indices are equal. `self` has at least two dimensions, and all of one size if more than two. With `wrap`, the diagonal of a matrix higher
+   * than wide starts anew below a row left out.
+   */
+  fillDiagonal_(fillValue: Scalar, options?: { wrap?: boolean }): this;
+  fillDiagonal_(fillValue: Scalar, wrap: boolean): this;
+  /**
    * Makes a tensor of arbitrary values of shape `size`; dtype and device are those of `self` unless given.
    */
   newEmpty(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
@@ -1365,6 +1371,19 @@ export class Tensor extends Handle {
   addr_(vec1: Tensor, options: { vec2: Tensor; beta?: Scalar; alpha?: Scalar }): this;
   addr_(vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
   /**
+   * The Kronecker product: every element of `self` times the whole of `other`, side by side. Missing leading dimensions count as size 1; each size of the result is
+   * the product of both. dtypes are promoted.
+   */
+  kron(other: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Whether the only element of `self` is not zero; other numbers of elements are refused.
+   */
+  isNonzero(): boolean;
+  /**
+   * Whether both tensors have the same sizes.
+   */
+  isSameSize(other: Tensor): boolean;
+  /**
    * Draws 0 or 1 for every element of `self`, which is the probability of 1.
    */
   bernoulli(options?: { generator?: Generator | null; out?: Tensor | null }): Tensor;
@@ -1840,6 +1859,23 @@ export class Tensor extends Handle {
   mode(dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   mode(dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   /**
+   * The distinct elements of `self` in order, always sorted, as a vector; with `dim`, the distinct slices along it in lexicographic order. NaN comes last,
+   * and each counts as an element of its own. `inverse_indices`, int64, of the shape of `self` (a vector with `dim`), tells where among them each
+   * input element is; `counts`, int64, how often each occurs. What is not asked for is empty. Refuses meta tensors, whose result has no known size.
+   */
+  unique(options?: { sorted?: boolean; returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+  unique(sorted: boolean, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+  unique(sorted: boolean, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+  unique(sorted: boolean, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+  unique(sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: Int | null): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+  /**
+   * As `unique` without sorting: of equal neighbours only the first is kept.
+   */
+  uniqueConsecutive(options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+  uniqueConsecutive(returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+  uniqueConsecutive(returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+  uniqueConsecutive(returnInverse: boolean, returnCounts: boolean, dim: Int | null): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+  /**
    * The error function of every element. Integers and bool count as the default dtype.
    */
   erf(options?: { out?: Tensor | null }): Tensor;
@@ -2051,6 +2087,58 @@ export class Tensor extends Handle {
    */
   dist(other: Tensor, options?: { p?: Scalar }): Tensor;
   dist(other: Tensor, p: Scalar): Tensor;
+  /**
+   * Counts how often each integer from 0 to the largest occurs in the vector `self` of integers >= 0: int64, at least `minlength` long. With `weights` of
+   * the same length, adds these up instead: float32 for float32 weights, otherwise float64.
+   */
+  bincount(options?: { weights?: Tensor | null; minlength?: Int }): Tensor;
+  bincount(weights: Tensor | null, options?: { minlength?: Int }): Tensor;
+  bincount(weights: Tensor | null, minlength: Int): Tensor;
+  /**
+   * Counts the elements in `bins` equal bins from `min` to `max`, or from the smallest to the largest where both are equal. Elements outside and NaN are left
+   * out; the last bin includes `max`. The result has the dtype of `self`; integers and bool are refused.
+   */
+  histc(options?: { bins?: Int; min?: Scalar; max?: Scalar; out?: Tensor | null }): Tensor;
+  histc(bins: Int, options?: { min?: Scalar; max?: Scalar; out?: Tensor | null }): Tensor;
+  histc(bins: Int, min: Scalar, options?: { max?: Scalar; out?: Tensor | null }): Tensor;
+  histc(bins: Int, min: Scalar, max: Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Counts the elements of `self` (float32 or float64), or adds up their `weight` (of the shape and dtype of `self`), in `bins` equal bins
+   * of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
+   * the last bin includes its upper edge.
+   */
+  histogram(options?: { bins?: Int; range?: readonly number[] | null; weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
+  histogram(bins: Int, options?: { range?: readonly number[] | null; weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
+  /**
+   * As `histogram` with the ascending edges of the bins given as a vector of the dtype of `self`.
+   */
+  histogram(bins: Tensor, options?: { weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
+  /**
+   * Quantiles, NaN where an element is NaN. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
+   * `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
+   */
+  quantile(q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
+  quantile(q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
+  quantile(q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor | null }): Tensor;
+  /**
+   * Quantiles of what is not NaN; NaN where nothing is left. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
+   * `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
+   */
+  nanquantile(q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
+  nanquantile(q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
+  nanquantile(q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor | null }): Tensor;
+  /**
+   * Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `self` has at least two
+   * dimensions and a floating or complex dtype.
+   */
+  renorm(p: Scalar, options: { dim: Int; maxnorm: Scalar; out?: Tensor | null }): Tensor;
+  renorm(p: Scalar, dim: Int, maxnorm: Scalar, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `self` has at least two
+   * dimensions and a floating or complex dtype.
+   */
+  renorm_(p: Scalar, options: { dim: Int; maxnorm: Scalar }): this;
+  renorm_(p: Scalar, dim: Int, maxnorm: Scalar): this;
   /**
    * True when the tensor's bytes belong to another owner who forbids writing them.
    */
@@ -3131,6 +3219,63 @@ export function fullLike(input: Tensor, fillValue: Scalar, options?: { dtype?: D
 export function fullLikeAsync(input: Tensor, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
 export function fullLikeAsync(input: Tensor, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Promise<Tensor>;
 /**
+ * Makes the triangular window 1 - abs(2 * i / (n - 1) - 1) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+ */
+export function bartlettWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function bartlettWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+/** bartlettWindow, off the event loop. */
+export function bartlettWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function bartlettWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+/**
+ * Makes the window 0.5 - 0.5 * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+ */
+export function hannWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function hannWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+/** hannWindow, off the event loop. */
+export function hannWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function hannWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+/**
+ * Makes the window alpha - beta * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+ */
+export function hammingWindow(windowLength: Int, options?: { periodic?: boolean; alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function hammingWindow(windowLength: Int, periodic: boolean, options?: { alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function hammingWindow(windowLength: Int, periodic: boolean, alpha: number, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function hammingWindow(windowLength: Int, periodic: boolean, alpha: number, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+/** hammingWindow, off the event loop. */
+export function hammingWindowAsync(windowLength: Int, options?: { periodic?: boolean; alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function hammingWindowAsync(windowLength: Int, periodic: boolean, options?: { alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function hammingWindowAsync(windowLength: Int, periodic: boolean, alpha: number, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function hammingWindowAsync(windowLength: Int, periodic: boolean, alpha: number, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+/**
+ * Makes the window 0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+ */
+export function blackmanWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function blackmanWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+/** blackmanWindow, off the event loop. */
+export function blackmanWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function blackmanWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+/**
+ * Makes the window I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta), with the modified Bessel function I0, of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+ */
+export function kaiserWindow(windowLength: Int, options?: { periodic?: boolean; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function kaiserWindow(windowLength: Int, periodic: boolean, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function kaiserWindow(windowLength: Int, periodic: boolean, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+/** kaiserWindow, off the event loop. */
+export function kaiserWindowAsync(windowLength: Int, options?: { periodic?: boolean; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function kaiserWindowAsync(windowLength: Int, periodic: boolean, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+export function kaiserWindowAsync(windowLength: Int, periodic: boolean, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Promise<Tensor>;
+/**
+ * The matrix of the powers of the vector `x`, a row for each element: from power `N` - 1 down to 0, or with `increasing` up from 0. `N` is the length of `x` unless
+ * given. Integers and bool give int64.
+ */
+export function vander(x: Tensor, options?: { N?: Int | null; increasing?: boolean }): Tensor;
+export function vander(x: Tensor, N: Int | null, options?: { increasing?: boolean }): Tensor;
+export function vander(x: Tensor, N: Int | null, increasing: boolean): Tensor;
+/** vander, off the event loop. */
+export function vanderAsync(x: Tensor, options?: { N?: Int | null; increasing?: boolean }): Promise<Tensor>;
+export function vanderAsync(x: Tensor, N: Int | null, options?: { increasing?: boolean }): Promise<Tensor>;
+export function vanderAsync(x: Tensor, N: Int | null, increasing: boolean): Promise<Tensor>;
+/**
  * Saves a dict of named tensors, as save does: torch.load gives a dict of them. There must be as many names as tensors, all different.
  */
 export function saveDict(path: string, options: { names: readonly string[]; tensors: readonly Tensor[]; compact?: boolean }): void;
@@ -4165,6 +4310,15 @@ export function tensordotAsync(input: Tensor, other: Tensor, dims: Int, options?
 export function tensordotAsync(input: Tensor, options: { other: Tensor; dimsSelf: Ints; dimsOther: Ints; out?: Tensor | null }): Promise<Tensor>;
 export function tensordotAsync(input: Tensor, other: Tensor, dimsSelf: Ints, dimsOther: Ints, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
+ * The Kronecker product: every element of `self` times the whole of `other`, side by side. Missing leading dimensions count as size 1; each size of the result is
+ * the product of both. dtypes are promoted.
+ */
+export function kron(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
+export function kron(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** kron, off the event loop. */
+export function kronAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
+export function kronAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
  * Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
  * `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
  * absent, as the elements need. Free the text with tensor_string_free.
@@ -4229,6 +4383,15 @@ export function getNumThreads(): Int;
  * one. Free the text with tensor_string_free.
  */
 export function cpuTier(): string;
+/**
+ * Whether the only element of `self` is not zero; other numbers of elements are refused.
+ */
+export function isNonzero(input: Tensor): boolean;
+/**
+ * Whether both tensors have the same sizes.
+ */
+export function isSameSize(input: Tensor, options: { other: Tensor }): boolean;
+export function isSameSize(input: Tensor, other: Tensor): boolean;
 /**
  * Makes a tensor of random numbers from the uniform distribution on [0, 1).
  */
@@ -5005,6 +5168,43 @@ export function bucketize(input: Tensor | Scalar, boundaries: Tensor, options?: 
 export function bucketizeAsync(input: Tensor | Scalar, options: { boundaries: Tensor; outInt32?: boolean; right?: boolean; out?: Tensor | null }): Promise<Tensor>;
 export function bucketizeAsync(input: Tensor | Scalar, boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean; out?: Tensor | null }): Promise<Tensor>;
 /**
+ * The distinct elements of `self` in order, always sorted, as a vector; with `dim`, the distinct slices along it in lexicographic order. NaN comes last,
+ * and each counts as an element of its own. `inverse_indices`, int64, of the shape of `self` (a vector with `dim`), tells where among them each
+ * input element is; `counts`, int64, how often each occurs. What is not asked for is empty. Refuses meta tensors, whose result has no known size.
+ */
+export function unique(input: Tensor, options?: { sorted?: boolean; returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+export function unique(input: Tensor, sorted: boolean, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+export function unique(input: Tensor, sorted: boolean, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+export function unique(input: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+export function unique(input: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: Int | null): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+/** unique, off the event loop. */
+export function uniqueAsync(input: Tensor, options?: { sorted?: boolean; returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueAsync(input: Tensor, sorted: boolean, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueAsync(input: Tensor, sorted: boolean, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueAsync(input: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueAsync(input: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: Int | null): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+/**
+ * As `unique` without sorting: of equal neighbours only the first is kept.
+ */
+export function uniqueConsecutive(input: Tensor, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+export function uniqueConsecutive(input: Tensor, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+export function uniqueConsecutive(input: Tensor, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+export function uniqueConsecutive(input: Tensor, returnInverse: boolean, returnCounts: boolean, dim: Int | null): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+/** uniqueConsecutive, off the event loop. */
+export function uniqueConsecutiveAsync(input: Tensor, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueConsecutiveAsync(input: Tensor, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueConsecutiveAsync(input: Tensor, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueConsecutiveAsync(input: Tensor, returnInverse: boolean, returnCounts: boolean, dim: Int | null): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+/**
+ * Of each element of `elements` whether it is one of `test_elements`, or with `invert` whether it is not, as bool. dtypes are promoted first; NaN is never
+ * found. `assume_unique` has no effect.
+ */
+export function isin(elements: Tensor | Scalar, options: { testElements: Tensor | Scalar; assumeUnique?: boolean; invert?: boolean; out?: Tensor | null }): Tensor;
+export function isin(elements: Tensor | Scalar, testElements: Tensor | Scalar, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor | null }): Tensor;
+/** isin, off the event loop. */
+export function isinAsync(elements: Tensor | Scalar, options: { testElements: Tensor | Scalar; assumeUnique?: boolean; invert?: boolean; out?: Tensor | null }): Promise<Tensor>;
+export function isinAsync(elements: Tensor | Scalar, testElements: Tensor | Scalar, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor | null }): Promise<Tensor>;
+/**
  * The error function of every element. Integers and bool count as the default dtype.
  */
 export function erf(input: Tensor, options?: { out?: Tensor | null }): Tensor;
@@ -5276,6 +5476,134 @@ export function dist(input: Tensor, other: Tensor, p: Scalar): Tensor;
 export function distAsync(input: Tensor, options: { other: Tensor; p?: Scalar }): Promise<Tensor>;
 export function distAsync(input: Tensor, other: Tensor, options?: { p?: Scalar }): Promise<Tensor>;
 export function distAsync(input: Tensor, other: Tensor, p: Scalar): Promise<Tensor>;
+/**
+ * Counts how often each integer from 0 to the largest occurs in the vector `self` of integers >= 0: int64, at least `minlength` long. With `weights` of
+ * the same length, adds these up instead: float32 for float32 weights, otherwise float64.
+ */
+export function bincount(input: Tensor, options?: { weights?: Tensor | null; minlength?: Int }): Tensor;
+export function bincount(input: Tensor, weights: Tensor | null, options?: { minlength?: Int }): Tensor;
+export function bincount(input: Tensor, weights: Tensor | null, minlength: Int): Tensor;
+/** bincount, off the event loop. */
+export function bincountAsync(input: Tensor, options?: { weights?: Tensor | null; minlength?: Int }): Promise<Tensor>;
+export function bincountAsync(input: Tensor, weights: Tensor | null, options?: { minlength?: Int }): Promise<Tensor>;
+export function bincountAsync(input: Tensor, weights: Tensor | null, minlength: Int): Promise<Tensor>;
+/**
+ * Counts the elements in `bins` equal bins from `min` to `max`, or from the smallest to the largest where both are equal. Elements outside and NaN are left
+ * out; the last bin includes `max`. The result has the dtype of `self`; integers and bool are refused.
+ */
+export function histc(input: Tensor, options?: { bins?: Int; min?: Scalar; max?: Scalar; out?: Tensor | null }): Tensor;
+export function histc(input: Tensor, bins: Int, options?: { min?: Scalar; max?: Scalar; out?: Tensor | null }): Tensor;
+export function histc(input: Tensor, bins: Int, min: Scalar, options?: { max?: Scalar; out?: Tensor | null }): Tensor;
+export function histc(input: Tensor, bins: Int, min: Scalar, max: Scalar, options?: { out?: Tensor | null }): Tensor;
+/** histc, off the event loop. */
+export function histcAsync(input: Tensor, options?: { bins?: Int; min?: Scalar; max?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function histcAsync(input: Tensor, bins: Int, options?: { min?: Scalar; max?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function histcAsync(input: Tensor, bins: Int, min: Scalar, options?: { max?: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function histcAsync(input: Tensor, bins: Int, min: Scalar, max: Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Counts the elements of `self` (float32 or float64), or adds up their `weight` (of the shape and dtype of `self`), in `bins` equal bins
+ * of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
+ * the last bin includes its upper edge.
+ */
+export function histogram(input: Tensor, options?: { bins?: Int; range?: readonly number[] | null; weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
+export function histogram(input: Tensor, bins: Int, options?: { range?: readonly number[] | null; weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
+/**
+ * As `histogram` with the ascending edges of the bins given as a vector of the dtype of `self`.
+ */
+export function histogram(input: Tensor, options: { bins: Tensor; weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
+export function histogram(input: Tensor, bins: Tensor, options?: { weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
+/** histogram, off the event loop. */
+export function histogramAsync(input: Tensor, options?: { bins?: Int; range?: readonly number[] | null; weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
+export function histogramAsync(input: Tensor, bins: Int, options?: { range?: readonly number[] | null; weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
+/** histogram, off the event loop. */
+export function histogramAsync(input: Tensor, options: { bins: Tensor; weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
+export function histogramAsync(input: Tensor, bins: Tensor, options?: { weight?: Tensor | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
+/**
+ * Counts points, which the last dimension of `self` (float32 or float64) holds, or adds up their `weight`, in a grid of `bins[d]` equal bins in dimension d. `range`
+ * holds two ends for each dimension; in its absence the range of the points is taken. Gives the histogram, and the edges of each dimension. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
+ * the last bin includes its upper edge.
+ * In Python, (hist, bin_edges), and `bins` may be one number for all dimensions.
+ */
+export function histogramdd(input: Tensor, options: { bins: Ints; range?: readonly number[] | null; weight?: Tensor | null; density?: boolean }): Tensor[];
+export function histogramdd(input: Tensor, bins: Ints, options?: { range?: readonly number[] | null; weight?: Tensor | null; density?: boolean }): Tensor[];
+export function histogramdd(input: Tensor, bins: Ints, range: readonly number[] | null, options?: { weight?: Tensor | null; density?: boolean }): Tensor[];
+export function histogramdd(input: Tensor, bins: Ints, range: readonly number[] | null, weight: Tensor | null, options?: { density?: boolean }): Tensor[];
+export function histogramdd(input: Tensor, bins: Ints, range: readonly number[] | null, weight: Tensor | null, density: boolean): Tensor[];
+/**
+ * As `histogramdd` with the ascending edges of the bins of each dimension given as vectors of the dtype of `self`; `range` has no effect.
+ */
+export function histogramdd(input: Tensor, options: { bins: readonly Tensor[]; range?: readonly number[] | null; weight?: Tensor | null; density?: boolean }): Tensor[];
+export function histogramdd(input: Tensor, bins: readonly Tensor[], options?: { range?: readonly number[] | null; weight?: Tensor | null; density?: boolean }): Tensor[];
+export function histogramdd(input: Tensor, bins: readonly Tensor[], range: readonly number[] | null, options?: { weight?: Tensor | null; density?: boolean }): Tensor[];
+export function histogramdd(input: Tensor, bins: readonly Tensor[], range: readonly number[] | null, weight: Tensor | null, options?: { density?: boolean }): Tensor[];
+export function histogramdd(input: Tensor, bins: readonly Tensor[], range: readonly number[] | null, weight: Tensor | null, density: boolean): Tensor[];
+/** histogramdd, off the event loop. */
+export function histogramddAsync(input: Tensor, options: { bins: Ints; range?: readonly number[] | null; weight?: Tensor | null; density?: boolean }): Promise<Tensor[]>;
+export function histogramddAsync(input: Tensor, bins: Ints, options?: { range?: readonly number[] | null; weight?: Tensor | null; density?: boolean }): Promise<Tensor[]>;
+export function histogramddAsync(input: Tensor, bins: Ints, range: readonly number[] | null, options?: { weight?: Tensor | null; density?: boolean }): Promise<Tensor[]>;
+export function histogramddAsync(input: Tensor, bins: Ints, range: readonly number[] | null, weight: Tensor | null, options?: { density?: boolean }): Promise<Tensor[]>;
+export function histogramddAsync(input: Tensor, bins: Ints, range: readonly number[] | null, weight: Tensor | null, density: boolean): Promise<Tensor[]>;
+/** histogramdd, off the event loop. */
+export function histogramddAsync(input: Tensor, options: { bins: readonly Tensor[]; range?: readonly number[] | null; weight?: Tensor | null; density?: boolean }): Promise<Tensor[]>;
+export function histogramddAsync(input: Tensor, bins: readonly Tensor[], options?: { range?: readonly number[] | null; weight?: Tensor | null; density?: boolean }): Promise<Tensor[]>;
+export function histogramddAsync(input: Tensor, bins: readonly Tensor[], range: readonly number[] | null, options?: { weight?: Tensor | null; density?: boolean }): Promise<Tensor[]>;
+export function histogramddAsync(input: Tensor, bins: readonly Tensor[], range: readonly number[] | null, weight: Tensor | null, options?: { density?: boolean }): Promise<Tensor[]>;
+export function histogramddAsync(input: Tensor, bins: readonly Tensor[], range: readonly number[] | null, weight: Tensor | null, density: boolean): Promise<Tensor[]>;
+/**
+ * Quantiles, NaN where an element is NaN. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
+ * `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
+ */
+export function quantile(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
+export function quantile(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
+export function quantile(input: Tensor, q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
+export function quantile(input: Tensor, q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor | null }): Tensor;
+/** quantile, off the event loop. */
+export function quantileAsync(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Promise<Tensor>;
+export function quantileAsync(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Promise<Tensor>;
+export function quantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Promise<Tensor>;
+export function quantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Quantiles of what is not NaN; NaN where nothing is left. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
+ * `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
+ */
+export function nanquantile(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
+export function nanquantile(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
+export function nanquantile(input: Tensor, q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Tensor;
+export function nanquantile(input: Tensor, q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor | null }): Tensor;
+/** nanquantile, off the event loop. */
+export function nanquantileAsync(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Promise<Tensor>;
+export function nanquantileAsync(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Promise<Tensor>;
+export function nanquantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: string; out?: Tensor | null }): Promise<Tensor>;
+export function nanquantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: string; out?: Tensor | null }): Promise<Tensor>;
+/**
+ * Estimates the derivatives of samples along each of the dimensions `dim`, or all, a tensor of the shape of `self` for each: central differences inside, one-sided
+ * ones of order `edge_order`, 1 or 2, at the ends. `spacing` is the distance of neighbours, 1 unless given. Integers give the default dtype, after
+ * differences that wrap; uint8 and bool are refused. A dimension needs at least `edge_order` + 1 samples.
+ */
+export function gradient(input: Tensor, options?: { spacing?: Scalar | null; dim?: Ints | null; edgeOrder?: Int }): Tensor[];
+/**
+ * As `gradient` with a distance for each dimension.
+ */
+export function gradient(input: Tensor, options: { spacing: readonly Scalar[]; dim?: Ints | null; edgeOrder?: Int }): Tensor[];
+/**
+ * As `gradient` with the coordinates of the samples given as a vector for each dimension.
+ */
+export function gradient(input: Tensor, options: { spacing: readonly Tensor[]; dim?: Ints | null; edgeOrder?: Int }): Tensor[];
+/** gradient, off the event loop. */
+export function gradientAsync(input: Tensor, options?: { spacing?: Scalar | null; dim?: Ints | null; edgeOrder?: Int }): Promise<Tensor[]>;
+/** gradient, off the event loop. */
+export function gradientAsync(input: Tensor, options: { spacing: readonly Scalar[]; dim?: Ints | null; edgeOrder?: Int }): Promise<Tensor[]>;
+/** gradient, off the event loop. */
+export function gradientAsync(input: Tensor, options: { spacing: readonly Tensor[]; dim?: Ints | null; edgeOrder?: Int }): Promise<Tensor[]>;
+/**
+ * Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `self` has at least two
+ * dimensions and a floating or complex dtype.
+ */
+export function renorm(input: Tensor, options: { p: Scalar; dim: Int; maxnorm: Scalar; out?: Tensor | null }): Tensor;
+export function renorm(input: Tensor, p: Scalar, dim: Int, maxnorm: Scalar, options?: { out?: Tensor | null }): Tensor;
+/** renorm, off the event loop. */
+export function renormAsync(input: Tensor, options: { p: Scalar; dim: Int; maxnorm: Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function renormAsync(input: Tensor, p: Scalar, dim: Int, maxnorm: Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
  * True when the tensor's bytes belong to another owner who forbids writing them.
  */

@@ -88,9 +88,13 @@ const lt_atleast3d = lt.atleast3d;
 const lt_atleast3dAsync = lt.atleast3dAsync;
 const lt_baddbmm = lt.baddbmm;
 const lt_baddbmmAsync = lt.baddbmmAsync;
+const lt_bartlettWindow = lt.bartlettWindow;
+const lt_bartlettWindowAsync = lt.bartlettWindowAsync;
 const lt_bernoulli = lt.bernoulli;
 const lt_bernoulliAsync = lt.bernoulliAsync;
 const lt_bfloat16 = lt.bfloat16;
+const lt_bincount = lt.bincount;
+const lt_bincountAsync = lt.bincountAsync;
 const lt_bitwiseAnd = lt.bitwiseAnd;
 const lt_bitwiseAndAsync = lt.bitwiseAndAsync;
 const lt_bitwiseLeftShift = lt.bitwiseLeftShift;
@@ -103,6 +107,8 @@ const lt_bitwiseRightShift = lt.bitwiseRightShift;
 const lt_bitwiseRightShiftAsync = lt.bitwiseRightShiftAsync;
 const lt_bitwiseXor = lt.bitwiseXor;
 const lt_bitwiseXorAsync = lt.bitwiseXorAsync;
+const lt_blackmanWindow = lt.blackmanWindow;
+const lt_blackmanWindowAsync = lt.blackmanWindowAsync;
 const lt_blockDiag = lt.blockDiag;
 const lt_blockDiagAsync = lt.blockDiagAsync;
 const lt_bmm = lt.bmm;
@@ -290,14 +296,26 @@ const lt_gerAsync = lt.gerAsync;
 const lt_getDefaultDevice = lt.getDefaultDevice;
 const lt_getDefaultDtype = lt.getDefaultDtype;
 const lt_getNumThreads = lt.getNumThreads;
+const lt_gradient = lt.gradient;
+const lt_gradientAsync = lt.gradientAsync;
 const lt_greater = lt.greater;
 const lt_greaterAsync = lt.greaterAsync;
 const lt_greaterEqual = lt.greaterEqual;
 const lt_greaterEqualAsync = lt.greaterEqualAsync;
 const lt_gt = lt.gt;
 const lt_gtAsync = lt.gtAsync;
+const lt_hammingWindow = lt.hammingWindow;
+const lt_hammingWindowAsync = lt.hammingWindowAsync;
+const lt_hannWindow = lt.hannWindow;
+const lt_hannWindowAsync = lt.hannWindowAsync;
 const lt_heaviside = lt.heaviside;
 const lt_heavisideAsync = lt.heavisideAsync;
+const lt_histc = lt.histc;
+const lt_histcAsync = lt.histcAsync;
+const lt_histogram = lt.histogram;
+const lt_histogramAsync = lt.histogramAsync;
+const lt_histogramdd = lt.histogramdd;
+const lt_histogramddAsync = lt.histogramddAsync;
 const lt_hsplit = lt.hsplit;
 const lt_hsplitAsync = lt.hsplitAsync;
 const lt_hstack = lt.hstack;
@@ -330,12 +348,16 @@ const lt_int16 = lt.int16;
 const lt_int32 = lt.int32;
 const lt_int64 = lt.int64;
 const lt_int8 = lt.int8;
+const lt_isNonzero = lt.isNonzero;
 const lt_isReadOnly = lt.isReadOnly;
+const lt_isSameSize = lt.isSameSize;
 const lt_isTensor = lt.isTensor;
 const lt_isclose = lt.isclose;
 const lt_iscloseAsync = lt.iscloseAsync;
 const lt_isfinite = lt.isfinite;
 const lt_isfiniteAsync = lt.isfiniteAsync;
+const lt_isin = lt.isin;
+const lt_isinAsync = lt.isinAsync;
 const lt_isinf = lt.isinf;
 const lt_isinfAsync = lt.isinfAsync;
 const lt_isnan = lt.isnan;
@@ -346,6 +368,10 @@ const lt_isposinf = lt.isposinf;
 const lt_isposinfAsync = lt.isposinfAsync;
 const lt_isreal = lt.isreal;
 const lt_isrealAsync = lt.isrealAsync;
+const lt_kaiserWindow = lt.kaiserWindow;
+const lt_kaiserWindowAsync = lt.kaiserWindowAsync;
+const lt_kron = lt.kron;
+const lt_kronAsync = lt.kronAsync;
 const lt_kthvalue = lt.kthvalue;
 const lt_kthvalueAsync = lt.kthvalueAsync;
 const lt_lcm = lt.lcm;
@@ -455,6 +481,8 @@ const lt_nanmean = lt.nanmean;
 const lt_nanmeanAsync = lt.nanmeanAsync;
 const lt_nanmedian = lt.nanmedian;
 const lt_nanmedianAsync = lt.nanmedianAsync;
+const lt_nanquantile = lt.nanquantile;
+const lt_nanquantileAsync = lt.nanquantileAsync;
 const lt_nansum = lt.nansum;
 const lt_nansumAsync = lt.nansumAsync;
 const lt_narrow = lt.narrow;
@@ -518,6 +546,8 @@ const lt_prodAsync = lt.prodAsync;
 const lt_promoteTypes = lt.promoteTypes;
 const lt_put = lt.put;
 const lt_putAsync = lt.putAsync;
+const lt_quantile = lt.quantile;
+const lt_quantileAsync = lt.quantileAsync;
 const lt_rad2deg = lt.rad2deg;
 const lt_rad2degAsync = lt.rad2degAsync;
 const lt_rand = lt.rand;
@@ -546,6 +576,8 @@ const lt_relu = lt.relu;
 const lt_reluAsync = lt.reluAsync;
 const lt_remainder = lt.remainder;
 const lt_remainderAsync = lt.remainderAsync;
+const lt_renorm = lt.renorm;
+const lt_renormAsync = lt.renormAsync;
 const lt_repeatInterleave = lt.repeatInterleave;
 const lt_repeatInterleaveAsync = lt.repeatInterleaveAsync;
 const lt_resetPeakMemoryStats = lt.resetPeakMemoryStats;
@@ -703,10 +735,16 @@ const lt_unbind = lt.unbind;
 const lt_unbindAsync = lt.unbindAsync;
 const lt_unflatten = lt.unflatten;
 const lt_unflattenAsync = lt.unflattenAsync;
+const lt_unique = lt.unique;
+const lt_uniqueAsync = lt.uniqueAsync;
+const lt_uniqueConsecutive = lt.uniqueConsecutive;
+const lt_uniqueConsecutiveAsync = lt.uniqueConsecutiveAsync;
 const lt_unravelIndex = lt.unravelIndex;
 const lt_unravelIndexAsync = lt.unravelIndexAsync;
 const lt_unsqueeze = lt.unsqueeze;
 const lt_unsqueezeAsync = lt.unsqueezeAsync;
+const lt_vander = lt.vander;
+const lt_vanderAsync = lt.vanderAsync;
 const lt_var = lt.var;
 const lt_varAsync = lt.varAsync;
 const lt_varMean = lt.varMean;
@@ -820,9 +858,13 @@ export {
   lt_atleast3dAsync as atleast3dAsync,
   lt_baddbmm as baddbmm,
   lt_baddbmmAsync as baddbmmAsync,
+  lt_bartlettWindow as bartlettWindow,
+  lt_bartlettWindowAsync as bartlettWindowAsync,
   lt_bernoulli as bernoulli,
   lt_bernoulliAsync as bernoulliAsync,
   lt_bfloat16 as bfloat16,
+  lt_bincount as bincount,
+  lt_bincountAsync as bincountAsync,
   lt_bitwiseAnd as bitwiseAnd,
   lt_bitwiseAndAsync as bitwiseAndAsync,
   lt_bitwiseLeftShift as bitwiseLeftShift,
@@ -835,6 +877,8 @@ export {
   lt_bitwiseRightShiftAsync as bitwiseRightShiftAsync,
   lt_bitwiseXor as bitwiseXor,
   lt_bitwiseXorAsync as bitwiseXorAsync,
+  lt_blackmanWindow as blackmanWindow,
+  lt_blackmanWindowAsync as blackmanWindowAsync,
   lt_blockDiag as blockDiag,
   lt_blockDiagAsync as blockDiagAsync,
   lt_bmm as bmm,
@@ -1022,14 +1066,26 @@ export {
   lt_getDefaultDevice as getDefaultDevice,
   lt_getDefaultDtype as getDefaultDtype,
   lt_getNumThreads as getNumThreads,
+  lt_gradient as gradient,
+  lt_gradientAsync as gradientAsync,
   lt_greater as greater,
   lt_greaterAsync as greaterAsync,
   lt_greaterEqual as greaterEqual,
   lt_greaterEqualAsync as greaterEqualAsync,
   lt_gt as gt,
   lt_gtAsync as gtAsync,
+  lt_hammingWindow as hammingWindow,
+  lt_hammingWindowAsync as hammingWindowAsync,
+  lt_hannWindow as hannWindow,
+  lt_hannWindowAsync as hannWindowAsync,
   lt_heaviside as heaviside,
   lt_heavisideAsync as heavisideAsync,
+  lt_histc as histc,
+  lt_histcAsync as histcAsync,
+  lt_histogram as histogram,
+  lt_histogramAsync as histogramAsync,
+  lt_histogramdd as histogramdd,
+  lt_histogramddAsync as histogramddAsync,
   lt_hsplit as hsplit,
   lt_hsplitAsync as hsplitAsync,
   lt_hstack as hstack,
@@ -1062,12 +1118,16 @@ export {
   lt_int32 as int32,
   lt_int64 as int64,
   lt_int8 as int8,
+  lt_isNonzero as isNonzero,
   lt_isReadOnly as isReadOnly,
+  lt_isSameSize as isSameSize,
   lt_isTensor as isTensor,
   lt_isclose as isclose,
   lt_iscloseAsync as iscloseAsync,
   lt_isfinite as isfinite,
   lt_isfiniteAsync as isfiniteAsync,
+  lt_isin as isin,
+  lt_isinAsync as isinAsync,
   lt_isinf as isinf,
   lt_isinfAsync as isinfAsync,
   lt_isnan as isnan,
@@ -1078,6 +1138,10 @@ export {
   lt_isposinfAsync as isposinfAsync,
   lt_isreal as isreal,
   lt_isrealAsync as isrealAsync,
+  lt_kaiserWindow as kaiserWindow,
+  lt_kaiserWindowAsync as kaiserWindowAsync,
+  lt_kron as kron,
+  lt_kronAsync as kronAsync,
   lt_kthvalue as kthvalue,
   lt_kthvalueAsync as kthvalueAsync,
   lt_lcm as lcm,
@@ -1187,6 +1251,8 @@ export {
   lt_nanmeanAsync as nanmeanAsync,
   lt_nanmedian as nanmedian,
   lt_nanmedianAsync as nanmedianAsync,
+  lt_nanquantile as nanquantile,
+  lt_nanquantileAsync as nanquantileAsync,
   lt_nansum as nansum,
   lt_nansumAsync as nansumAsync,
   lt_narrow as narrow,
@@ -1250,6 +1316,8 @@ export {
   lt_promoteTypes as promoteTypes,
   lt_put as put,
   lt_putAsync as putAsync,
+  lt_quantile as quantile,
+  lt_quantileAsync as quantileAsync,
   lt_rad2deg as rad2deg,
   lt_rad2degAsync as rad2degAsync,
   lt_rand as rand,
@@ -1278,6 +1346,8 @@ export {
   lt_reluAsync as reluAsync,
   lt_remainder as remainder,
   lt_remainderAsync as remainderAsync,
+  lt_renorm as renorm,
+  lt_renormAsync as renormAsync,
   lt_repeatInterleave as repeatInterleave,
   lt_repeatInterleaveAsync as repeatInterleaveAsync,
   lt_resetPeakMemoryStats as resetPeakMemoryStats,
@@ -1435,10 +1505,16 @@ export {
   lt_unbindAsync as unbindAsync,
   lt_unflatten as unflatten,
   lt_unflattenAsync as unflattenAsync,
+  lt_unique as unique,
+  lt_uniqueAsync as uniqueAsync,
+  lt_uniqueConsecutive as uniqueConsecutive,
+  lt_uniqueConsecutiveAsync as uniqueConsecutiveAsync,
   lt_unravelIndex as unravelIndex,
   lt_unravelIndexAsync as unravelIndexAsync,
   lt_unsqueeze as unsqueeze,
   lt_unsqueezeAsync as unsqueezeAsync,
+  lt_vander as vander,
+  lt_vanderAsync as vanderAsync,
   lt_var as var,
   lt_varAsync as varAsync,
   lt_varMean as varMean,

@@ -45,6 +45,18 @@ int main(void) {
   OK(tensor_free(view));
   CHECK(released == 1);
 
+  int64_t tensors, storages, nbytes;
+  OK(tensor_detach(a, &view));
+  OK(tensor_memory_stats_of(TENSOR_FLOAT32, &tensors, &storages, &nbytes));
+  CHECK(tensors == 2 && storages == 1 && nbytes == 12);
+  OK(tensor_memory_stats_of(TENSOR_INT64, &tensors, &storages, &nbytes));
+  CHECK(tensors == 0 && storages == 0 && nbytes == 0);
+  char *summary = NULL;
+  OK(tensor_memory_summary(&summary));
+  CHECK(strstr(summary, "2 tensors, 1 storages") && strstr(summary, "float32"));
+  tensor_string_free(summary);
+  OK(tensor_free(view));
+
   OK(tensor_set_memory_limit(in_use() + 1000));
   FAILS(tensor_zeros(million, 1, TENSOR_FLOAT32, TENSOR_LAYOUT_NONE, tensor_device_default(), &big),
         TENSOR_ERROR_MEMORY, "memory limit");

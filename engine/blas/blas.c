@@ -22,7 +22,6 @@ typedef void (*zgemv_fn)(int, int, int64_t, int64_t, const void *, const void *,
 
 static struct {
   void *gemm[4], *gemv[4];
-  void (*set_threads)(int64_t);
 } blas;
 
 int lt_blas_open(const char *path) {
@@ -37,8 +36,11 @@ int lt_blas_open(const char *path) {
     blas.gemv[i] = dlsym(lib, name);
     if (!blas.gemm[i] || !blas.gemv[i]) return 0;
   }
-  *(void **)&blas.set_threads = dlsym(lib, "scipy_openblas_set_num_threads64_");
-  return blas.set_threads != NULL;
+  void (*set_threads)(int64_t);
+  *(void **)&set_threads = dlsym(lib, "scipy_openblas_set_num_threads64_");
+  if (!set_threads) return 0;
+  set_threads(1);
+  return 1;
 }
 
 int lt_blas_directory(char *path, int64_t size) {
@@ -50,8 +52,6 @@ int lt_blas_directory(char *path, int64_t size) {
   path[slash - info.dli_fname] = 0;
   return 1;
 }
-
-void lt_blas_set_threads(int64_t n) { blas.set_threads(n); }
 
 void lt_blas_gemm(const lt_blas_product *p) {
   const int ta = p->a_transposed ? kTrans : kNoTrans, tb = p->b_transposed ? kTrans : kNoTrans;

@@ -1,4 +1,5 @@
-// Package blas opens OpenBLAS (the 64-bit integer build of the scipy-openblas64 package) at its first use.
+// Package blas opens OpenBLAS (the 64-bit integer build of the scipy-openblas64 package) at its first use. It runs
+// on the caller's thread alone: callers cut large products and share the parts out.
 package blas
 
 // #cgo LDFLAGS: -ldl
@@ -17,7 +18,6 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/parallel"
 )
 
 // Variable names the library's file, or is "none" to do without OpenBLAS.
@@ -69,21 +69,6 @@ func Serves(d dtype.DType) bool {
 	return ok && available()
 }
 
-// threads is the number that OpenBLAS was last told to use.
-var threads struct {
-	sync.Mutex
-	n int
-}
-
-func useThreads() {
-	threads.Lock()
-	defer threads.Unlock()
-	if n := parallel.Threads(); n != threads.n {
-		C.lt_blas_set_threads(C.int64_t(n))
-		threads.n = n
-	}
-}
-
 // Product is c = Alpha*a*b + Beta*c for row-major matrices: a is M by K, b is K by N, both possibly stored transposed. It
 // mirrors lt_blas_product.
 type Product struct {
@@ -100,14 +85,12 @@ var _ [C.sizeof_lt_blas_product - unsafe.Sizeof(Product{})]struct{}
 
 // Gemm multiplies matrices of dtype d, which OpenBLAS must serve.
 func Gemm(d dtype.DType, p *Product) {
-	useThreads()
 	p.Type = types[d]
 	C.lt_blas_gemm((*C.lt_blas_product)(unsafe.Pointer(p)))
 }
 
 // Gemv multiplies a matrix a and a vector b whose elements lie Ldb apart, into a vector c with steps of Ldc.
 func Gemv(d dtype.DType, p *Product) {
-	useThreads()
 	p.Type = types[d]
 	C.lt_blas_gemv((*C.lt_blas_product)(unsafe.Pointer(p)))
 }

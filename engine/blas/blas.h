@@ -17,7 +17,6 @@ typedef struct {
 int lt_blas_open(const char *path);
 // Writes the folder of the shared object that this function is in.
 int lt_blas_directory(char *path, int64_t size);
-void lt_blas_set_threads(int64_t n);
 void lt_blas_gemm(const lt_blas_product *p);
 void lt_blas_gemv(const lt_blas_product *p);
 

@@ -12,15 +12,18 @@ import (
 // Type is a kind of device. The numbers are those of tensor_device_type in tensor.h.
 type Type int8
 
-// The device types. Meta tensors have sizes, strides and a dtype, but no bytes.
+// The device types. Meta tensors have sizes, strides and a dtype, but no bytes. Those after it have a name and no backend.
 const (
 	NoType Type = -1
 	CPU    Type = 0
 	CUDA   Type = 1
 	Meta   Type = 2
+	MPS    Type = 3
+	XPU    Type = 4
+	XLA    Type = 5
 )
 
-var names = []string{CPU: "cpu", CUDA: "cuda", Meta: "meta"}
+var names = []string{CPU: "cpu", CUDA: "cuda", Meta: "meta", MPS: "mps", XPU: "xpu", XLA: "xla"}
 
 func (t Type) String() string {
 	if t < 0 || int(t) >= len(names) {
@@ -62,7 +65,7 @@ func Parse(s string) (Device, error) {
 		}
 	}
 	if t == NoType {
-		return None, status.Runtimef("device: expected one of cpu, cuda, meta device type at start of device string, but got %q", s)
+		return None, status.Runtimef("device: expected one of %s device type at start of device string, but got %q", strings.Join(names, ", "), s)
 	}
 	if !indexed {
 		return Device{t, -1}, nil
@@ -99,5 +102,9 @@ func Resolve(op string, d Device) (Device, error) {
 	case Meta:
 		return Device{Meta, -1}, nil
 	}
-	return d, status.Runtimef("%s: device %v is not available: no CUDA driver was found; use device='cpu'", op, d)
+	why := "this library has no backend for it"
+	if d.Type == CUDA {
+		why = "no CUDA driver was found"
+	}
+	return d, status.Runtimef("%s: device %v is not available: %s; use device='cpu'", op, d, why)
 }

@@ -17,8 +17,10 @@ typedef void (*lt_row)(char *const *data, const int64_t *strides, int64_t n, con
 
 // A kernel by name, with one function per dtype, NULL where the dtype has none. Elementwise kernels
 // hold lt_row functions; their signature names the operand dtypes, outputs before '=': T the row's
-// dtype, R its real counterpart, C its complex counterpart, b bool, i int32, l int64. All other
-// kernels hold functions of one pointer to an argument structure.
+// dtype, R its real counterpart, C its complex counterpart, b bool, i int32, l int64. Kernels of
+// signature "reduce" hold reducers, which the kernel "reduce" runs over an lt_reduction, those of
+// signature "scan" functions of an lt_scan. All other kernels hold functions of one pointer to an
+// argument structure of their own.
 typedef struct {
   const char *name;
   const char *signature;

@@ -86,8 +86,11 @@ type table struct {
 	copy        uintptr
 }
 
+// usableTiers names the tiers that the machine can run, the plainest first.
+func usableTiers() []string { return tierNames[:int(C.lt_cpu_tier())+1] }
+
 var load = sync.OnceValue(func() *table {
-	best := int(C.lt_cpu_tier())
+	best := len(usableTiers()) - 1
 	if forced := os.Getenv(TierVariable); forced != "" {
 		for i, name := range tierNames[:best+1] {
 			if name == forced {
@@ -95,8 +98,13 @@ var load = sync.OnceValue(func() *table {
 			}
 		}
 	}
-	t := &table{tier: tierNames[best], kernels: map[string]*Kernel{}}
-	units := registered[t.tier]
+	return read(tierNames[best])
+})
+
+// read gathers the kernels that the units of a tier define.
+func read(tier string) *table {
+	t := &table{tier: tier, kernels: map[string]*Kernel{}}
+	units := registered[tier]
 	for at := units; ; at = unsafe.Add(at, unsafe.Sizeof(units)) {
 		unit := *(*unsafe.Pointer)(at)
 		if unit == nil {
@@ -118,7 +126,7 @@ var load = sync.OnceValue(func() *table {
 	t.elementwise = t.kernels["elementwise"].rows[0]
 	t.copy = t.kernels["copy"].rows[0]
 	return t
-})
+}
 
 // Tier names the instructions in use: baseline, avx2 or avx512.
 func Tier() string { return load().tier }

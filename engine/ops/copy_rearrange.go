@@ -150,10 +150,10 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 	}
 	to := int64s(index)
 	for i, n := range int64s(times) {
-		for range n {
-			to[0] = int64(i)
-			to = to[1:]
+		for k := range to[:n] {
+			to[k] = int64(i)
 		}
+		to = to[n:]
 	}
 	if repeats.DType() == dtype.Int64 {
 		return index, nil

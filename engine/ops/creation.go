@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"slices"
-
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -263,18 +261,30 @@ func triangleIndices(op string, row, col int64, d dtype.DType, layout tensor.Lay
 	if !d.IsIntegral() {
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v", op, d)
 	}
-	var rows, columns []int64
-	for i := range row {
-		from, to := span(i)
-		for j := max(from, 0); j < min(to, col); j++ {
-			rows, columns = append(rows, i), append(columns, j)
-		}
+	within := func(i int64) (from, to int64) {
+		from, to = span(i)
+		return max(from, 0), min(to, col)
 	}
-	indices, err := fromInts(op, slices.Concat(rows, columns), []int64{2, int64(len(rows))})
+	count := int64(0)
+	for i := range row {
+		from, to := within(i)
+		count += max(to-from, 0)
+	}
+	indices, err := tensor.Empty(op, []int64{2, count}, dtype.Int64, device.Host)
 	if err != nil {
 		return nil, err
 	}
 	defer indices.Release()
+	both := int64s(indices)
+	rows, columns := both[:count], both[count:]
+	for i := range row {
+		from, to := within(i)
+		n := max(to-from, 0)
+		for k := range n {
+			rows[k], columns[k] = i, from+k
+		}
+		rows, columns = rows[n:], columns[n:]
+	}
 	return cloned(op, indices, d, dev, shape.Contiguous)
 }
 

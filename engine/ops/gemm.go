@@ -16,9 +16,11 @@ import (
 const (
 	// smallProduct is the number of multiplications up to which the plain kernel beats a call of BLAS.
 	smallProduct = 16 * 16 * 16
-	// soloProduct is the number of multiplications up to which OpenBLAS keeps to one thread, so that products of a batch
-	// can run side by side.
-	soloProduct = 64 * 64 * 64
+	// Products are cut into tiles of at least so many rows and columns, by their shape alone, so that results are the same
+	// for any number of threads.
+	tileRows, tileColumns = 64, 512
+	// tileParts is the number of tiles that large products are cut into along rows and columns.
+	tileParts = 4
 )
 
 var (
@@ -91,7 +93,7 @@ func multiply(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar) error
 		multiplyPlain(d, mc, ma, mb, alpha, beta)
 		return nil
 	}
-	ld, columns, ok := mc.leading()
+	ld, turned, ok := mc.leading()
 	if !ok {
 		// BLAS writes adjacent elements only.
 		whole, err := castTo(op, c, d)
@@ -118,7 +120,7 @@ func multiply(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar) error
 			*x.m = matricesOf(whole)
 		}
 	}
-	if columns {
+	if turned {
 		ma, mb, mc = mb.transposed(), ma.transposed(), mc.transposed()
 	}
 	p := blas.Product{M: mc.rows, N: mc.cols, K: ma.cols, Ldc: ld}
@@ -127,19 +129,27 @@ func multiply(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar) error
 	p.Alpha = [2]float64{real(alpha.Complex()), imag(alpha.Complex())}
 	p.Beta = [2]float64{real(beta.Complex()), imag(beta.Complex())}
 	size := d.Size()
-	run := func(begin, end int64) {
-		p := p
-		for i := begin; i < end; i++ {
-			p.A, p.B, p.C = ma.data+uintptr(i*ma.batchStep*size), mb.data+uintptr(i*mb.batchStep*size), mc.data+uintptr(i*mc.batchStep*size)
+	rows, columns := tileSize(p.M, tileRows), tileSize(p.N, tileColumns)
+	across := (p.N + columns - 1) / columns
+	tiles := across * ((p.M + rows - 1) / rows)
+	parallel.For(mc.batch*tiles, max(iter.Grain*tiles/work, 1), func(begin, end int64) {
+		for t := begin; t < end; t++ {
+			p := p
+			batch, i, j := t/tiles, t%tiles/across*rows, t%across*columns
+			p.M, p.N = min(rows, p.M-i), min(columns, p.N-j)
+			p.A = ma.data + uintptr((batch*ma.batchStep+i*ma.row)*size)
+			p.B = mb.data + uintptr((batch*mb.batchStep+j*mb.column)*size)
+			p.C = mc.data + uintptr((batch*mc.batchStep+i*mc.row+j*mc.column)*size)
 			blasProduct(d, p, ma, mb, mc)
 		}
-	}
-	if work <= soloProduct {
-		parallel.For(mc.batch, max(iter.Grain/work, 1), run)
-	} else {
-		run(0, mc.batch)
-	}
+	})
 	return nil
+}
+
+// tileSize is the extent of a tile along n rows or columns: a multiple of the least extent, as BLAS's own blocks are.
+func tileSize(n, least int64) int64 {
+	part := (n + tileParts - 1) / tileParts
+	return (part + least - 1) / least * least
 }
 
 // blasProduct multiplies one pair, as a matrix and a vector where one of them is.

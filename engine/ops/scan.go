@@ -80,7 +80,10 @@ func scan(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dt
 	if err != nil || to.IsMeta() {
 		return to, err
 	}
-	compute := d.Compute()
+	compute := d
+	if !k.Has(d) {
+		compute = d.Compute()
+	}
 	from := self
 	if self.DType() != compute && d != compute {
 		// Elements are first rounded to the result's dtype, then accumulated in 32 bits.

@@ -34,7 +34,8 @@ type job struct {
 	body    func(begin, end int64)
 	n, step int64
 	next    atomic.Int64
-	left    sync.WaitGroup
+	left    atomic.Int64 // pieces that are not done
+	done    sync.WaitGroup
 	failed  atomic.Pointer[Panic]
 }
 
@@ -50,17 +51,30 @@ func (j *job) run() {
 }
 
 func (j *job) piece(begin, end int64) {
-	defer j.left.Done()
 	defer func() {
 		if v := recover(); v != nil {
 			j.failed.CompareAndSwap(nil, &Panic{v, debug.Stack()})
+		}
+		if j.left.Add(-1) == 0 {
+			j.done.Done()
 		}
 	}()
 	j.body(begin, end)
 }
 
-// linger is how long a worker looks for another job before it ends: waking a thread takes as long as a small job.
-const linger = 40 * time.Microsecond
+// wait returns once all pieces are done. The last piece is as good as done when nobody takes another, so that looking for
+// its end beats sleeping, from which a thread wakes late.
+func (j *job) wait() {
+	for start := time.Now(); time.Since(start) < linger; {
+		if j.left.Load() == 0 {
+			return
+		}
+	}
+	j.done.Wait()
+}
+
+// linger is how long a thread looks for work, or for the end of it, before it sleeps: waking it takes as long as a small job.
+const linger = 100 * time.Microsecond
 
 var (
 	lingering atomic.Int32        // workers that look for a job
@@ -105,14 +119,15 @@ func For(n, grain int64, body func(begin, end int64)) {
 		return
 	}
 	j := &job{body: body, n: n, step: max(grain, n/((helpers+1)*piecesPerThread), 1)}
-	j.left.Add(int((n + j.step - 1) / j.step))
+	j.left.Store((n + j.step - 1) / j.step)
+	j.done.Add(1)
 	for range helpers {
 		if lingering.Load() == 0 || !offered.CompareAndSwap(nil, j) {
 			go worker(j)
 		}
 	}
 	j.run()
-	j.left.Wait()
+	j.wait()
 	if p := j.failed.Load(); p != nil {
 		panic(p)
 	}

@@ -2,8 +2,6 @@ package random
 
 import (
 	"math"
-	"slices"
-	"sort"
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/status"
@@ -43,14 +41,11 @@ func (g *Generator) Multinomial(dst []int64, weights Span, categories, samples i
 	return g.withoutReplacement(dst, weights, categories, samples)
 }
 
-func checkWeight(w float64) error {
-	switch {
-	case !(w >= 0):
-		return status.Runtimef("invalid multinomial distribution (encountering probability entry %v, expected >= 0)", w)
-	case math.IsInf(w, 1):
+func errWeight(w float64) error {
+	if math.IsInf(w, 1) {
 		return status.Runtimef("invalid multinomial distribution (encountering probability entry = infinity)")
 	}
-	return nil
+	return status.Runtimef("invalid multinomial distribution (encountering probability entry %v, expected >= 0)", w)
 }
 
 func errNoWeight(row int) error {
@@ -64,8 +59,8 @@ func withReplacement[T float32 | float64](g *Generator, dst []int64, weights Spa
 		c := cumulative[row*categories:][:categories]
 		var sum T
 		for i, w := range c {
-			if err := checkWeight(float64(w)); err != nil {
-				return err
+			if !(w >= 0 && w-w == 0) {
+				return errWeight(float64(w))
 			}
 			sum += w
 			c[i] = sum
@@ -82,10 +77,23 @@ func withReplacement[T float32 | float64](g *Generator, dst []int64, weights Spa
 		c := cumulative[row*categories:][:categories]
 		for i := range samples {
 			u := g.engine.float64()
-			dst[row*samples+i] = int64(sort.Search(categories, func(j int) bool { return float64(c[j]) >= u }))
+			dst[row*samples+i] = int64(position(c, u))
 		}
 	}
 	return nil
+}
+
+// position is the first position of the ascending c whose value is at least u, which does not exceed the last value.
+func position[T float32 | float64](c []T, u float64) int {
+	base, n := 0, len(c)
+	for n > 1 {
+		half := n / 2
+		if float64(c[base+half-1]) < u {
+			base += half
+		}
+		n -= half
+	}
+	return base
 }
 
 func (g *Generator) withoutReplacement(dst []int64, weights Span, categories, samples int) error {
@@ -94,8 +102,8 @@ func (g *Generator) withoutReplacement(dst []int64, weights Span, categories, sa
 	for row := 0; row*categories < len(keys); row++ {
 		some := false
 		for _, w := range keys[row*categories:][:categories] {
-			if err := checkWeight(w); err != nil {
-				return err
+			if !(w >= 0 && w-w == 0) {
+				return errWeight(w)
 			}
 			some = some || w > 0
 		}
@@ -110,27 +118,64 @@ func (g *Generator) withoutReplacement(dst []int64, weights Span, categories, sa
 			keys[i+j] = round(weights.DType, keys[i+j]/round(weights.DType, e[j]))
 		}
 	}
-	order := make([]int64, categories)
+	race := make([]runner, samples)
 	for row := 0; row*categories < len(keys); row++ {
-		k := keys[row*categories:][:categories]
-		for i := range order {
-			order[i] = int64(i)
+		first(race, keys[row*categories:][:categories])
+		for i, r := range race {
+			dst[row*samples+i] = r.index
 		}
-		slices.SortStableFunc(order, func(a, b int64) int { return descending(k[a], k[b]) })
-		copy(dst[row*samples:][:samples], order)
 	}
 	return nil
 }
 
-// descending puts NaN (0 / 0) first, as PyTorch's argmax and topk do.
-func descending(a, b float64) int {
-	switch {
-	case a != a || b != b:
-		return int(indicator(b != b)) - int(indicator(a != a))
-	case a > b:
-		return -1
-	case a < b:
-		return 1
+// runner is an index and its key as a number that orders as the keys do; NaN (0 / 0) is the largest, as in PyTorch.
+type runner struct {
+	key   uint64
+	index int64
+}
+
+// behind tells whether a comes after b: a smaller key, or a larger index among equals.
+func (a runner) behind(b runner) bool { return a.key < b.key || a.key == b.key && a.index > b.index }
+
+// first fills race with the runners of the largest keys, which are not negative, in descending order.
+func first(race []runner, keys []float64) {
+	n := 0
+	for i, v := range keys {
+		r := runner{math.Float64bits(v), int64(i)}
+		if v != v {
+			r.key = math.MaxUint64
+		}
+		switch {
+		case n < len(race):
+			// The last of the runners so far is on top of a heap.
+			at := n
+			for n++; at > 0 && r.behind(race[(at-1)/2]); at = (at - 1) / 2 {
+				race[at] = race[(at-1)/2]
+			}
+			race[at] = r
+		case race[0].behind(r):
+			sink(race, r)
+		}
 	}
-	return 0
+	for n--; n > 0; n-- {
+		last := race[n]
+		race[n] = race[0]
+		sink(race[:n], last)
+	}
+}
+
+// sink puts r into a heap whose top is free.
+func sink(heap []runner, r runner) {
+	at := 0
+	for child := 1; child < len(heap); child = 2*at + 1 {
+		if child+1 < len(heap) && heap[child+1].behind(heap[child]) {
+			child++
+		}
+		if !heap[child].behind(r) {
+			break
+		}
+		heap[at] = heap[child]
+		at = child
+	}
+	heap[at] = r
 }

@@ -1,10 +1,22 @@
-"""The benchmark's cases: a name, and for each library a function that makes the call to time."""
+"""The benchmark's cases by family: a name, and for each library a function that makes the call to time."""
 
 from collections.abc import Callable, Iterator
 
 Make = Callable[[str, object], Callable[[], object] | None]
+Case = tuple[str, Make]
 
 M = 1_000_000
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+COMMON = """
+import math
+def fill(*s, d='float32'): return cast((t.arange(math.prod(s)) % 97 / 97 + 0.25).reshape(s), d)
+def whole(*s, d='int64'): return cast(t.arange(math.prod(s)) % 97 + 1, d).reshape(s)
+"""
+SETUP = {
+    "libtensor": "def cast(a, d): return a.to(getattr(t, d))\n" + COMMON,
+    "torch": "def cast(a, d): return a.to(getattr(t, d))\n" + COMMON,
+    "numpy": "def cast(a, d): return a.astype(d)\n" + COMMON,
+}
 
 
 def case(code: str, setup: str = "", numpy: str | None = "same") -> Make:
@@ -16,7 +28,7 @@ def case(code: str, setup: str = "", numpy: str | None = "same") -> Make:
             if numpy is None:
                 return None
             text = code if numpy == "same" else numpy
-        names: dict[str, object] = {"t": module, "np": library == "numpy"}
+        names: dict[str, object] = {"t": module}
         exec(SETUP[library], names)
         exec(setup, names)
         return eval(f"lambda: {text}", names)
@@ -24,65 +36,224 @@ def case(code: str, setup: str = "", numpy: str | None = "same") -> Make:
     return make
 
 
-SETUP = {
-    "libtensor": "def fill(*s, d='float32'): return (t.arange(int(__import__('math').prod(s))) % 97 / 97 + 0.25).reshape(s).to(getattr(t, d))\n",
-    "torch": "def fill(*s, d='float32'): return (t.arange(int(__import__('math').prod(s))) % 97 / 97 + 0.25).reshape(s).to(getattr(t, d))\n",
-    "numpy": "def fill(*s, d='float32'): return (t.arange(int(__import__('math').prod(s))) % 97 / 97 + 0.25).reshape(s).astype(d)\n",
-}
+def known(d: str) -> str | None:
+    """NumPy runs the same text, save for the dtype that it lacks."""
+    return None if d == "bfloat16" else "same"
 
 
-def cases() -> Iterator[tuple[str, Make]]:
+def operand(name: str, d: str, *sizes: int) -> str:
+    maker = "fill" if "float" in d or "complex" in d else "whole"
+    return f"{name} = {maker}({', '.join(map(str, sizes))}, d='{d}')"
+
+
+def square(d: str = "float32") -> str:
+    return "; ".join((operand("a", d, 1000, 1000), operand("b", d, 1000, 1000), operand("r", d, 1000), operand("c", d, 1000, 1)))
+
+
+def small() -> Iterator[Case]:
     yield "small: a + b (3 floats)", case("a + b", "a = fill(3); b = fill(3)")
     yield "small: a[1:]", case("a[1:]", "a = fill(3)")
     yield "small: zeros(3)", case("t.zeros(3)")
     yield "small: a.sum()", case("a.sum()", "a = fill(3)")
+
+
+def memory() -> Iterator[Case]:
     big = f"a = fill(20*{M}); b = fill(20*{M})"
-    yield "add 20M into out", case("t.add(a, b, out=c)", big + "; c = a + b")
-    yield "add 20M, fresh result", case("a + b", big)
-    yield "sum 20M float32", case("a.sum()", big)
-    for name in ("exp", "log", "sin", "tanh"):
-        yield f"{name} 1M float32 into out", case(f"t.{name}(a, out=c)", f"a = fill({M}); c = a + 0")
-    for name in ("exp", "log", "sin", "tanh", "sqrt", "abs", "floor"):
-        yield f"{name} 1M float64 into out", case(f"t.{name}(a, out=c)", f"a = fill({M}, d='float64'); c = a + 0")
-    yield "matmul 1024³ float32", case("a @ b", "a = fill(1024, 1024); b = fill(1024, 1024)")
-    yield "matmul 64³ float32", case("a @ b", "a = fill(64, 64); b = fill(64, 64)")
+    yield "memory: add 20M into out", case("t.add(a, b, out=c)", big + "; c = a + b")
+    yield "memory: add 20M, fresh result", case("a + b", big)
+    yield "memory: sum 20M", case("a.sum()", big)
+    yield "memory: copy 20M", case("c.copy_(a)", big + "; c = a + b", "t.copyto(c, a)")
+    yield "memory: zeros 1M", case(f"t.zeros({M})")
+    yield "memory: arange 1M", case(f"t.arange({M})")
+    yield "memory: linspace 1M", case(f"t.linspace(0, 1, {M})")
+    yield "memory: full 1M", case(f"t.full(({M},), 2.5)")
+
+
+def arithmetic() -> Iterator[Case]:
+    for d in ("uint8", "int16", "int32", "int64", *FLOATS, "complex64", "complex128"):
+        for op in ("add", "mul", "div"):
+            yield f"{op} {d}", case({"add": "a + b", "mul": "a * b", "div": "a / b"}[op], square(d), known(d))
+        yield f"neg {d}", case("-a", square(d), known(d))
+        yield f"abs {d}", case("abs(a)", square(d), known(d))
+    for d in ("uint8", "int32", "int64", "float16", "float32", "float64"):
+        yield f"a > b {d}", case("a > b", square(d))
+    for d in ("int32", "int64", "float32", "float64"):
+        yield f"a // b {d}", case("a // b", square(d))
+        yield f"a % b {d}", case("a % b", square(d))
+    for op in ("a & b", "a ^ b", "a << r"):
+        yield f"{op} int32", case(op, square("int32"))
+    yield "logical_and", case("t.logical_and(a, b)", square())
+    yield "isnan", case("t.isnan(a)", square())
+    yield "maximum float32", case("t.maximum(a, b)", square())
+    yield "maximum int64", case("t.maximum(a, b)", square("int64"))
+    yield "clamp float32", case("a.clamp(0.3, 0.9)", square(), "a.clip(0.3, 0.9)")
+    yield "where(mask, a, b)", case("t.where(m, a, b)", square() + "; m = a > 0.7")
+    yield "lerp", case("t.lerp(a, b, 0.3)", square(), None)
+    yield "addcmul", case("t.addcmul(a, b, b)", square(), None)
+    yield "add alpha=2", case("t.add(a, b, alpha=2)", square(), None)
+
+
+def layouts() -> Iterator[Case]:
+    yield "a * row", case("a * r", square())
+    yield "a * column", case("a * c", square())
+    yield "row * column", case("r * c", square())
+    yield "a + b.T", case("a + b.T", square())
+    yield "a + b.T float64", case("a + b.T", square("float64"))
+    yield "a.T + b.T", case("a.T + b.T", square())
+    yield "a[::2] + b[::2]", case("a[::2] + b[::2]", square())
+    yield "a[:, ::2] + b[:, ::2]", case("a[:, ::2] + b[:, ::2]", square())
+    yield "a.T += b", case("e.add_(b)", square() + "; e = a.T", "t.add(e, b, out=e)")
+    yield "a + 2.5", case("a + 2.5", square())
+    yield "int32 + float64", case("a + b", operand("a", "int32", M) + "; " + operand("b", "float64", M))
+    yield "int64 + float32", case("a + b", operand("a", "int64", M) + "; " + operand("b", "float32", M))
+    yield "float16 + float32", case("a + b", operand("a", "float16", M) + "; " + operand("b", "float32", M))
+    yield "uint8 * 0.5", case("a * 0.5", operand("a", "uint8", M))
+    yield "bool * float32", case("m * a", square() + "; m = a > 0.7")
+
+
+def elementary() -> Iterator[Case]:
+    names = "exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan sinh cosh tanh floor reciprocal square sign"
+    for d in ("float32", "float64"):
+        for name in names.split():
+            yield f"{name} {d} into out", case(f"t.{name}(a, out=c)", square(d) + "; c = a + 0")
+        for name in ("rsqrt", "sigmoid", "erf", "erfc", "erfinv", "lgamma", "digamma", "asin", "acos", "atan", "asinh", "acosh", "atanh"):
+            yield f"{name} {d} into out", case(f"t.{name}(a, out=c)", square(d) + f"; {'a = a + 1; ' if name == 'acosh' else 'a = a * 0.7; '} c = a + 0", None)
+        yield f"a ** b {d}", case("a ** b", square(d))
+        yield f"a ** 2 {d}", case("a ** 2", square(d))
+        yield f"atan2 {d}", case("t.atan2(a, b)", square(d), "t.arctan2(a, b)")
+        yield f"hypot {d}", case("t.hypot(a, b)", square(d))
+    for d in ("float16", "bfloat16"):
+        for name in ("exp", "log", "tanh", "sigmoid", "sqrt"):
+            yield f"{name} {d}", case(f"t.{name}(a)", square(d), None)
+
+
+def reductions() -> Iterator[Case]:
+    for d in ("uint8", "int64", *FLOATS, "complex64"):
+        for name in ("sum", "mean", "prod", "amax", "argmax", "var", "norm"):
+            if name not in ("sum", "prod", "amax", "argmax") and d in ("uint8", "int64") or name in ("amax", "argmax", "prod") and d == "complex64":
+                continue
+            numpy = None if name == "norm" or d == "bfloat16" else name.replace("amax", "max")
+            for dim in ("0", "1", ""):
+                where = f"over dim {dim}" if dim else "of all"
+                arguments = dim and (f"dim={dim}" if name == "norm" else dim)
+                yield f"{name} {where} {d}", case(f"a.{name}({arguments})", square(d), numpy and f"a.{numpy}({dim})")
+    for d in ("float32", "float64"):
+        for dim in (0, 1):
+            yield f"aminmax over dim {dim} {d}", case(f"a.aminmax(dim={dim})", square(d), None)
+            yield f"max with indices over dim {dim} {d}", case(f"a.max({dim})", square(d), None)
+            yield f"logsumexp over dim {dim} {d}", case(f"a.logsumexp({dim})", square(d), None)
+        yield f"aminmax of all {d}", case("a.aminmax()", square(d), None)
+        yield f"std of all {d}", case("a.std()", square(d))
+    cube = "a = fill(100, 100, 100)"
+    yield "sum over dims 0, 2", case("a.sum((0, 2))", cube)
+    yield "sum over dim 1 of 3", case("a.sum(1)", cube)
+    for dim in (0, 1):
+        yield f"any over dim {dim}", case(f"m.any({dim})", square() + "; m = a > 2")
+    yield "all of bool", case("m.all()", square() + "; m = a > 0")
+    yield "count_nonzero", case("t.count_nonzero(m)", square() + "; m = a > 0.7")
+
+
+def scans() -> Iterator[Case]:
+    for d in ("float16", "float32", "float64", "int64"):
+        for dim in (0, 1):
+            yield f"cumsum over dim {dim} {d}", case(f"a.cumsum({dim})", square(d))
+    for dim in (0, 1):
+        yield f"cumprod over dim {dim}", case(f"a.cumprod({dim})", square())
+        yield f"cummax over dim {dim}", case(f"a.cummax({dim})", square(), None)
+        yield f"logcumsumexp over dim {dim}", case(f"a.logcumsumexp({dim})", square(), None)
+    yield "cumsum of 1M", case("a.cumsum(0)", f"a = fill({M})")
+    for d in FLOATS:
+        for dim in (0, 1):
+            yield f"softmax over dim {dim} {d}", case(f"t.softmax(a, {dim})", square(d), None)
+            yield f"log_softmax over dim {dim} {d}", case(f"t.log_softmax(a, {dim})", square(d), None)
+
+
+def copies() -> Iterator[Case]:
+    pairs = "float32:float64 float64:float32 float32:float16 float16:float32 float32:bfloat16 bfloat16:float32 float64:float16 float16:bfloat16 "
+    pairs += "float32:int32 float32:int64 int64:float32 uint8:float32 float32:uint8 int32:int64 int64:int32 float32:bool float32:complex64"
+    for pair in pairs.split():
+        source, target = pair.split(":")
+        yield f"cast {source} to {target}", case(f"cast(a, '{target}')", operand("a", source, M), None if "bfloat16" in pair else "same")
+    for d in ("uint8", "float16", "float32", "float64", "complex128"):
+        yield f"transposed copy 2000² {d}", case("a.T.contiguous()", operand("a", d, 2000, 2000), "t.ascontiguousarray(a.T)")
+    for order in ((2, 1, 0), (1, 0, 2), (0, 2, 1), (2, 0, 1)):
+        yield f"permuted copy {order}", case(f"a.permute{order}.contiguous()", "a = fill(100, 100, 100)", f"t.ascontiguousarray(a.transpose{order})")
+    yield "cast and transpose", case("a.T.to(t.float64).contiguous()", square(), "t.ascontiguousarray(a.T.astype('float64'))")
+    yield "strided copy a[:, ::2]", case("a[:, ::2].contiguous()", square(), "t.ascontiguousarray(a[:, ::2])")
+    yield "expanded copy of a row", case("r.expand(1000, 1000).contiguous()", square(), "t.ascontiguousarray(t.broadcast_to(r, (1000, 1000)))")
+    yield "expanded copy of a column", case("c.expand(1000, 1000).contiguous()", square(), "t.ascontiguousarray(t.broadcast_to(c, (1000, 1000)))")
+    yield "flip over dim 1", case("a.flip(1)", square(), "t.flip(a, 1).copy()")
+    yield "roll by 3 over dim 1", case("a.roll(3, 1)", square(), "t.roll(a, 3, 1)")
+    yield "repeat 2 x 2", case("a.repeat(2, 2)", square(), "t.tile(a, (2, 2))")
+    yield "repeat_interleave 2 over dim 1", case("a.repeat_interleave(2, 1)", square(), "t.repeat(a, 2, 1)")
+    yield "tril", case("t.tril(a)", square())
+    for dim in (0, 1):
+        yield f"cat of 4 over dim {dim}", case(f"t.cat([a, b, a, b], {dim})", square(), f"t.concatenate([a, b, a, b], {dim})")
+        yield f"stack of 2 over dim {dim}", case(f"t.stack([a, b], {dim})", square())
+    yield "stack of 2 over dim 2", case("t.stack([a, b], 2)", square())
+    yield "cat of 1000 rows", case("t.cat(p)", square() + "; p = [a[i] for i in range(1000)]", "t.concatenate(p)")
+
+
+def indexing() -> Iterator[Case]:
+    rows = square() + "; i = (t.arange(1000) * 7 % 1000)"
+    plane = rows + "; j = i.expand(1000, 1000).contiguous(); k = j.T.contiguous()"
+    mask = square() + "; m = a > 0.7"
+    yield "mask a[m]", case("a[m]", mask)
+    yield "mask a[m] = 0.5", case("a.__setitem__(m, 0.5)", mask)
+    yield "masked_fill", case("a.masked_fill(m, 0.5)", mask, None)
+    yield "mask of rows a[q]", case("a[q]", mask + "; q = r > 0.7")
+    yield "nonzero", case("t.nonzero(m)", mask)
+    yield "rows a[i]", case("a[i]", rows)
+    yield "columns a[:, i]", case("a[:, i]", rows)
+    yield "pairs a[i, i]", case("a[i, i]", rows)
+    yield "rows a[i] = b", case("a.__setitem__(i, b)", rows)
+    for dim in (0, 1):
+        yield f"index_select over dim {dim}", case(f"t.index_select(a, {dim}, i)", rows, f"t.take(a, i, {dim})")
+        yield f"index_add over dim {dim}", case(f"a.index_add({dim}, i, b)", rows, None)
+        yield f"index_copy over dim {dim}", case(f"a.index_copy({dim}, i, b)", rows, None)
+        index = "k" if dim == 0 else "j"
+        yield f"gather over dim {dim}", case(f"t.gather(a, {dim}, {index})", plane, None)
+        yield f"scatter over dim {dim}", case(f"a.scatter({dim}, {index}, b)", plane, None)
+        yield f"scatter_add over dim {dim}", case(f"a.scatter_add({dim}, {index}, b)", plane, None)
+    yield "take 1M", case("t.take(a, n)", plane + "; n = j + 1000 * k", None)
+    yield "one_hot-like scatter_ of 1", case("a.scatter_(1, n, 1.0)", rows + "; n = i.reshape(1000, 1)", None)
+
+
+def products() -> Iterator[Case]:
+    for n in (16, 64, 256, 1024):
+        yield f"matmul {n}³ float32", case("a @ b", f"a = fill({n}, {n}); b = fill({n}, {n})")
     yield "matmul 256³, transposed operand", case("a @ b.T", "a = fill(256, 256); b = fill(256, 256)")
-    yield "transposed copy 2000²", case("a.T.contiguous()", "a = fill(2000, 2000)", "t.ascontiguousarray(a.T)")
-    square = "a = fill(1000, 1000); b = fill(1000, 1000); r = fill(1000); c = fill(1000, 1)"
-    yield "a * b, contiguous", case("a * b", square)
-    yield "a * row", case("a * r", square)
-    yield "a * column", case("a * c", square)
-    yield "a + b.T", case("a + b.T", square)
-    yield "a + 2.5", case("a + 2.5", square)
-    yield "int32 + float64", case("a + b", f"a = fill({M}); b = fill({M}, d='float64'); a = a.to(t.int32) if not np else a.astype('int32')")
-    yield "float16 * float16", case("a * a", f"a = fill({M}, d='float16')")
-    yield "a > b", case("a > b", square)
-    yield "where(mask, a, b)", case("t.where(m, a, b)", square + "; m = a > 0.7")
-    yield "clamp", case("a.clamp(0.3, 0.9)", square, "a.clip(0.3, 0.9)")
-    for d in ("float16", "float32", "float64"):
-        for dim in (0, 1):
-            yield f"sum over dim {dim}, {d}", case(f"a.sum({dim})", f"a = fill(1000, 1000, d='{d}')")
-        yield f"sum of all, {d}", case("a.sum()", f"a = fill(1000, 1000, d='{d}')")
-    for name in ("mean", "var", "amax", "argmax", "prod"):
-        for dim in (0, 1):
-            numpy = f"a.{ {'amax': 'max'}.get(name, name)}({dim})"
-            yield f"{name} over dim {dim}", case(f"a.{name}({dim})", square, numpy)
-    yield "cumsum over dim 1", case("a.cumsum(1)", square)
-    yield "any / all of bool", case("m.all()", square + "; m = a > 0")
-    for source, target in (("float32", "float64"), ("float64", "float32"), ("float32", "float16"), ("float32", "int32"), ("uint8", "float32")):
-        setup = f"a = fill({M}, d='{source}')"
-        yield f"cast {source} to {target}", case(f"a.to(t.{target})", setup, f"a.astype('{target}')")
-    yield "permuted copy (100,100,100)", case("a.permute(2, 1, 0).contiguous()", "a = fill(100, 100, 100)", "t.ascontiguousarray(a.transpose(2, 1, 0))")
-    yield "cat of 4", case("t.cat([a, b, a, b])", square, "t.concatenate([a, b, a, b])")
-    yield "stack of 2", case("t.stack([a, b])", square)
-    yield "mask a[m]", case("a[m]", square + "; m = a > 0.7")
-    rows = "i = (t.arange(1000) * 7 % 1000)"
-    yield "rows a[i]", case("a[i]", f"{square}; {rows}")
-    yield "gather over dim 1", case("t.gather(a, 1, j)", f"{square}; {rows}; j = i.expand(1000, 1000).contiguous() if not np else 0", None)
-    yield "index_add over dim 0", case("a.index_add(0, i, b)", f"{square}; {rows}", None)
+    for d in ("float16", "bfloat16", "float64", "complex64", "int32", "int64"):
+        yield f"matmul 256³ {d}", case("a @ b", operand("a", d, 256, 256) + "; " + operand("b", d, 256, 256), known(d))
+    for n in (4, 16, 64):
+        yield f"bmm of 1000, {n}³", case("t.bmm(a, b)", f"a = fill(1000, {n}, {n}); b = fill(1000, {n}, {n})", "a @ b")
+    yield "matrix · vector 1000", case("a @ r", square())
+    yield "vector · matrix 1000", case("r @ a", square())
+    yield "dot 1M", case("a @ b", f"a = fill({M}); b = fill({M})")
+    yield "outer 1000", case("t.outer(r, r)", square())
+    yield "einsum bij,bjk->bik", case("t.einsum('bij,bjk->bik', a, b)", "a = fill(32, 64, 64); b = fill(32, 64, 64)")
+
+
+def search() -> Iterator[Case]:
     yield "sort 1M", case("t.sort(a)", f"a = fill({M})")
     yield "topk 10 of 1M", case("t.topk(a, 10)", f"a = fill({M})", None)
     yield "searchsorted 1M in 1000", case("t.searchsorted(s, a)", f"a = fill({M}); s = t.linspace(0, 2, 1000)")
     yield "median 1M", case("t.median(a)", f"a = fill({M})")
-    yield "unique 1M", case("t.unique(a)", f"a = fill({M})")
-    yield "softmax over dim 1", case("t.softmax(a, 1)", square, None)
+
+
+def random() -> Iterator[Case]:
+    yield "rand 1M", case(f"t.rand({M})", numpy=f"t.random.rand({M})")
+    yield "randn 1M", case(f"t.randn({M})", numpy=f"t.random.randn({M})")
+    yield "randint 1M", case(f"t.randint(0, 100, ({M},))", numpy=f"t.random.randint(0, 100, {M})")
+    yield "bernoulli 1M", case("t.bernoulli(a)", f"a = fill({M}) * 0.5", None)
+    yield "randperm 1M", case(f"t.randperm({M})", numpy=f"t.random.permutation({M})")
+
+
+FAMILIES = (small, memory, arithmetic, layouts, elementary, reductions, scans, copies, indexing, products, search, random)
+
+
+def cases() -> Iterator[tuple[str, str, Make]]:
+    """Family, name and maker of every case."""
+    for family in FAMILIES:
+        for name, make in family():
+            yield family.__name__, name, make

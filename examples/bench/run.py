@@ -1,8 +1,9 @@
 """Time libtensor beside NumPy, and PyTorch where it is installed: interleaved runs in one process, medians.
 
-run.py [--only GLOB] [--rounds N] [--threads N] [--json FILE]
+run.py [--only GLOB] [--family NAME] [--rounds N] [--threads N] [--json FILE]
 
-A ratio below 1 means that libtensor is faster. The last line gives the geometric mean of the ratios to PyTorch.
+A ratio is the median over the rounds; below 1 means that libtensor is faster. The last lines give each family's and the overall
+geometric mean of the ratios to PyTorch.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from collections.abc import Callable
 
 # Threads that wait for work without sleeping would take the processor from the other libraries.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 import libtensor
 from cases import cases
@@ -37,8 +39,8 @@ def seconds(call: Callable[[], object], repeat: int) -> float:
     return (time.perf_counter() - start) / repeat
 
 
-def measure(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Median seconds of a call of each library; every round times all of them, one after the other."""
+def measure(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+    """Seconds of a call of each library in every round, which times all of them, one after the other."""
     repeat = {}
     for name, call in calls.items():
         call()
@@ -48,7 +50,17 @@ def measure(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, fl
     for _ in range(rounds):
         for name, call in calls.items():
             times[name].append(seconds(call, repeat[name]))
-    return {name: statistics.median(t) for name, t in times.items()}
+    return times
+
+
+def ratio(times: dict[str, list[float]], other: str) -> float | None:
+    if other not in times:
+        return None
+    return statistics.median(ours / theirs for ours, theirs in zip(times["libtensor"], times[other], strict=True))
+
+
+def mean(ratios: list[float]) -> float:
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
 def show(value: float | None) -> str:
@@ -63,6 +75,7 @@ def show(value: float | None) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="*", help="run the cases whose names match a pattern")
+    parser.add_argument("--family", help="run one family of cases")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--threads", type=int, default=0, help="threads of every library; 0 keeps each one's default")
     parser.add_argument("--json", help="write all figures to a file")
@@ -73,27 +86,30 @@ def main() -> None:
             if libraries[name] is not None:
                 libraries[name].set_num_threads(options.threads)
     print(f"{'case':42}{'libtensor':>12}{'NumPy':>12}{'PyTorch':>12}{'/NumPy':>9}{'/PyTorch':>9}")
-    rows, ratios = {}, []
-    for name, make in cases():
-        if not fnmatch.fnmatch(name, options.only):
+    rows: dict[str, dict[str, float]] = {}
+    ratios: dict[str, list[float]] = {}
+    for family, name, make in cases():
+        if not fnmatch.fnmatch(name, options.only) or options.family not in (None, family):
             continue
         calls = {}
         for library, module in libraries.items():
             call = module and make(library, module)
             if call:
                 calls[library] = call
-        row = measure(calls, options.rounds)
-        rows[name] = row
-        ours, numpy, torch = (row.get(library) for library in libraries)
-        against = [ours / other if ours and other else None for other in (numpy, torch)]
+        times = measure(calls, options.rounds)
+        rows[name] = {library: statistics.median(t) for library, t in times.items()}
+        against = [ratio(times, other) for other in ("numpy", "torch")]
         if against[1]:
-            ratios.append(against[1])
-        cells = [show(v) for v in (ours, numpy, torch)]
-        cells_ratio = ["-" if r is None else f"{r:.2f}" for r in against]
-        print(f"{name:42}{cells[0]:>12}{cells[1]:>12}{cells[2]:>12}{cells_ratio[0]:>9}{cells_ratio[1]:>9}", flush=True)
-    if ratios:
-        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        print(f"geometric mean to PyTorch over {len(ratios)} cases: {mean:.2f}; slowest {max(ratios):.2f}")
+            ratios.setdefault(family, []).append(against[1])
+            rows[name]["ratio"] = against[1]
+        cells = [f"{show(rows[name].get(library)):>12}" for library in libraries]
+        cells += ["        -" if r is None else f"{r:9.2f}" for r in against]
+        print(f"{name:42}{''.join(cells)}", flush=True)
+    for family, values in ratios.items():
+        print(f"{family}: geometric mean to PyTorch over {len(values)} cases {mean(values):.2f}; slowest {max(values):.2f}")
+    if len(ratios) > 1:
+        values = sum(ratios.values(), [])
+        print(f"all: geometric mean to PyTorch over {len(values)} cases {mean(values):.2f}; slowest {max(values):.2f}")
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=1)

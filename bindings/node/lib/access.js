@@ -3,25 +3,9 @@
 // Reading and writing of elements: the methods of Tensor that exchange arrays with JavaScript.
 const { inspect } = require('node:util');
 const native = require('./native.js');
-const { tensor } = require('./create.js');
+const { tensor, views } = require('./create.js');
 
 const { Tensor } = native;
-
-const views = {
-  bool: Uint8Array,
-  uint8: Uint8Array,
-  int8: Int8Array,
-  int16: Int16Array,
-  int32: Int32Array,
-  int64: BigInt64Array,
-  float16: Uint16Array,
-  bfloat16: Uint16Array,
-  float32: Float32Array,
-  float64: Float64Array,
-  complex32: Uint16Array,
-  complex64: Float32Array,
-  complex128: Float64Array,
-};
 
 const isSafe = (n) => n <= Number.MAX_SAFE_INTEGER && n >= Number.MIN_SAFE_INTEGER;
 

@@ -17,6 +17,23 @@ const dtypeOf = new Map([
 ]);
 if (globalThis.Float16Array) dtypeOf.set(globalThis.Float16Array, 'float16');
 
+// The typed arrays that show the elements of each dtype.
+const views = {
+  bool: Uint8Array,
+  uint8: Uint8Array,
+  int8: Int8Array,
+  int16: Int16Array,
+  int32: Int32Array,
+  int64: BigInt64Array,
+  float16: Uint16Array,
+  bfloat16: Uint16Array,
+  float32: Float32Array,
+  float64: Float64Array,
+  complex32: Uint16Array,
+  complex64: Float32Array,
+  complex128: Float64Array,
+};
+
 // Typed arrays whose elements are the bits of another dtype.
 const carriers = new Map([
   ['bool', [Uint8Array]],
@@ -180,8 +197,21 @@ function fromNested(data, { dtype, device, shape }) {
   return cast(native.fromTypedArray(array, stored, BigInt64Array.from(sizes, BigInt), false), target, device);
 }
 
+// Memory without a type, seen as elements of dtype: bytes unless given.
+function viewOf(data, dtype = 'uint8') {
+  const View = views[dtype];
+  if (!View) throw failure(TypeError, 'TENSOR_ERROR_TYPE', `tensor: '${dtype}' is not a dtype`);
+  const [buffer, offset] = data instanceof DataView ? [data.buffer, data.byteOffset] : [data, 0];
+  if (data.byteLength % View.BYTES_PER_ELEMENT || offset % View.BYTES_PER_ELEMENT) {
+    throw failure(RangeError, 'TENSOR_ERROR_VALUE', `tensor: ${data.byteLength} bytes from byte ${offset} on are no whole elements of ${dtype}`);
+  }
+  return new View(buffer, offset, data.byteLength / View.BYTES_PER_ELEMENT);
+}
+
+const isMemory = (data) => data instanceof ArrayBuffer || data instanceof SharedArrayBuffer || data instanceof DataView;
+
 function checkData(data) {
-  if (ArrayBuffer.isView(data) && !(data instanceof DataView)) return;
+  if (ArrayBuffer.isView(data)) return;
   if (data instanceof native.Tensor || data === null || data === undefined) {
     throw failure(TypeError, 'TENSOR_ERROR_TYPE', `tensor: the data must be a number, an array or a typed array${data ? '; use clone() to copy a tensor' : ''}`);
   }
@@ -189,8 +219,9 @@ function checkData(data) {
 
 // A tensor of a copy of the data.
 function tensor(data, options) {
-  checkData(data);
   options ??= {};
+  if (isMemory(data)) data = viewOf(data, options.dtype);
+  checkData(data);
   return ArrayBuffer.isView(data) ? fromTyped(data, options, false) : fromNested(data, options);
 }
 
@@ -202,8 +233,9 @@ function asTensor(data, options) {
     const device = options.device ?? data.device;
     return data.dtype === dtype && data.device === device ? data : data.to({ dtype, device });
   }
+  if (isMemory(data)) data = viewOf(data, options.dtype);
   checkData(data);
   return ArrayBuffer.isView(data) ? fromTyped(data, options, true) : fromNested(data, options);
 }
 
-module.exports = { tensor, asTensor, float };
+module.exports = { tensor, asTensor, float, views };

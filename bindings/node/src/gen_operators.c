@@ -1029,6 +1029,16 @@ static const lt_operator overloads_set_[] = {
     {"set_", arguments_set__storage_geometry, NULL, 5, 5, 0, -1, {{call_set__storage_geometry, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_fill_diagonal_(const lt_value *a, lt_value *r) { (void)r; return tensor_fill_diagonal_(a[0].tensor, a[1].scalar, a[2].i); }
+static const lt_argument arguments_fill_diagonal_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"fillValue", LT_SCALAR, 0, {0}},
+    {"wrap", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_operator overloads_fill_diagonal_[] = {
+    {"fillDiagonal_", arguments_fill_diagonal_, NULL, 3, 3, 0, -1, {{call_fill_diagonal_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_zeros(const lt_value *a, lt_value *r) { return tensor_zeros(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, &r[0].tensor); }
 static tensor_status call_zeros_out(const lt_value *a, lt_value *r) { return tensor_zeros_out(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, r[0].tensor); }
 static const lt_argument arguments_zeros[] = {
@@ -1512,6 +1522,97 @@ static const lt_argument results_new_ones[] = {
 };
 static const lt_operator overloads_new_ones[] = {
     {"newOnes", arguments_new_ones, results_new_ones, 5, 2, 1, -1, {{call_new_ones, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_bartlett_window(const lt_value *a, lt_value *r) { return tensor_bartlett_window(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_bartlett_window[] = {
+    {"windowLength", LT_INT, 0, {0}},
+    {"periodic", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_bartlett_window[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_bartlett_window[] = {
+    {"bartlettWindow", arguments_bartlett_window, results_bartlett_window, 5, 2, 1, -1, {{call_bartlett_window, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_hann_window(const lt_value *a, lt_value *r) { return tensor_hann_window(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_hann_window[] = {
+    {"windowLength", LT_INT, 0, {0}},
+    {"periodic", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_hann_window[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_hann_window[] = {
+    {"hannWindow", arguments_hann_window, results_hann_window, 5, 2, 1, -1, {{call_hann_window, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_hamming_window(const lt_value *a, lt_value *r) { return tensor_hamming_window(a[0].i, a[1].i, a[2].f, a[3].f, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, &r[0].tensor); }
+static const lt_argument arguments_hamming_window[] = {
+    {"windowLength", LT_INT, 0, {0}},
+    {"periodic", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"alpha", LT_FLOAT, LT_HAS_DEFAULT, {.f = 0.54}},
+    {"beta", LT_FLOAT, LT_HAS_DEFAULT, {.f = 0.46}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_hamming_window[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_hamming_window[] = {
+    {"hammingWindow", arguments_hamming_window, results_hamming_window, 7, 4, 1, -1, {{call_hamming_window, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_blackman_window(const lt_value *a, lt_value *r) { return tensor_blackman_window(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_blackman_window[] = {
+    {"windowLength", LT_INT, 0, {0}},
+    {"periodic", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_blackman_window[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_blackman_window[] = {
+    {"blackmanWindow", arguments_blackman_window, results_blackman_window, 5, 2, 1, -1, {{call_blackman_window, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_kaiser_window(const lt_value *a, lt_value *r) { return tensor_kaiser_window(a[0].i, a[1].i, a[2].f, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static const lt_argument arguments_kaiser_window[] = {
+    {"windowLength", LT_INT, 0, {0}},
+    {"periodic", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"beta", LT_FLOAT, LT_HAS_DEFAULT, {.f = 12.0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_kaiser_window[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_kaiser_window[] = {
+    {"kaiserWindow", arguments_kaiser_window, results_kaiser_window, 6, 3, 1, -1, {{call_kaiser_window, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_vander(const lt_value *a, lt_value *r) { return tensor_vander(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_vander[] = {
+    {"x", LT_TENSOR, 0, {0}},
+    {"N", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"increasing", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_vander[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_vander[] = {
+    {"vander", arguments_vander, results_vander, 3, 3, 1, -1, {{call_vander, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_save(const lt_value *a, lt_value *r) { (void)r; return tensor_save(a[0].text, a[1].text, a[2].list.data, a[2].list.length, a[3].i); }
@@ -3430,6 +3531,19 @@ static const lt_operator overloads_tensordot[] = {
     {"tensordot", arguments_tensordot_dims, results_tensordot_dims, 4, 4, 1, -1, {{call_tensordot_dims, NULL}, {NULL, NULL}, {call_tensordot_dims_out, NULL}}},
 };
 
+static tensor_status call_kron(const lt_value *a, lt_value *r) { return tensor_kron(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_kron_out(const lt_value *a, lt_value *r) { return tensor_kron_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_kron[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_kron[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_kron[] = {
+    {"kron", arguments_kron, results_kron, 2, 2, 1, -1, {{call_kron, NULL}, {NULL, NULL}, {call_kron_out, NULL}}},
+};
+
 static tensor_status call_to_string(const lt_value *a, lt_value *r) { return tensor_to_string(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, (int32_t)a[5].i, &r[0].string); }
 static const lt_argument arguments_to_string[] = {
     {"input", LT_TENSOR, 0, {0}},
@@ -3559,6 +3673,29 @@ static const lt_argument results_cpu_tier[] = {
 };
 static const lt_operator overloads_cpu_tier[] = {
     {"cpuTier", NULL, results_cpu_tier, 0, 0, 1, -1, {{call_cpu_tier, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_nonzero(const lt_value *a, lt_value *r) { return tensor_is_nonzero(a[0].tensor, &r[0].b); }
+static const lt_argument arguments_is_nonzero[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_is_nonzero[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_nonzero[] = {
+    {"isNonzero", arguments_is_nonzero, results_is_nonzero, 1, 1, 1, -1, {{call_is_nonzero, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_same_size(const lt_value *a, lt_value *r) { return tensor_is_same_size(a[0].tensor, a[1].tensor, &r[0].b); }
+static const lt_argument arguments_is_same_size[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_is_same_size[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_same_size[] = {
+    {"isSameSize", arguments_is_same_size, results_is_same_size, 2, 2, 1, -1, {{call_is_same_size, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_rand(const lt_value *a, lt_value *r) { return tensor_rand(a[0].list.data, a[0].list.length, a[1].generator, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
@@ -4936,6 +5073,56 @@ static const lt_operator overloads_bucketize[] = {
     {"bucketize", arguments_bucketize, results_bucketize, 4, 2, 1, 0, {{call_bucketize, call_bucketize_scalar}, {NULL, NULL}, {call_bucketize_out, call_bucketize_scalar_out}}},
 };
 
+static tensor_status call_unique(const lt_value *a, lt_value *r) { return tensor_unique(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
+static const lt_argument arguments_unique[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"sorted", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"returnInverse", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"returnCounts", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_unique[] = {
+    {"output", LT_TENSOR, 0, {0}},
+    {"inverseIndices", LT_TENSOR, 0, {0}},
+    {"counts", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_unique[] = {
+    {"unique", arguments_unique, results_unique, 5, 5, 3, -1, {{call_unique, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_unique_consecutive(const lt_value *a, lt_value *r) { return tensor_unique_consecutive(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
+static const lt_argument arguments_unique_consecutive[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"returnInverse", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"returnCounts", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_unique_consecutive[] = {
+    {"output", LT_TENSOR, 0, {0}},
+    {"inverseIndices", LT_TENSOR, 0, {0}},
+    {"counts", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_unique_consecutive[] = {
+    {"uniqueConsecutive", arguments_unique_consecutive, results_unique_consecutive, 4, 4, 3, -1, {{call_unique_consecutive, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_isin(const lt_value *a, lt_value *r) { return tensor_isin(a[0].tensor, a[1].tensor, a[2].i, a[3].i, &r[0].tensor); }
+static tensor_status call_isin_scalar(const lt_value *a, lt_value *r) { return tensor_isin_scalar(a[0].tensor, a[1].scalar, a[2].i, a[3].i, &r[0].tensor); }
+static tensor_status call_isin_out(const lt_value *a, lt_value *r) { return tensor_isin_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, r[0].tensor); }
+static tensor_status call_isin_scalar_out(const lt_value *a, lt_value *r) { return tensor_isin_scalar_out(a[0].tensor, a[1].scalar, a[2].i, a[3].i, r[0].tensor); }
+static const lt_argument arguments_isin[] = {
+    {"elements", LT_OPERAND, 0, {0}},
+    {"testElements", LT_OPERAND, 0, {0}},
+    {"assumeUnique", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"invert", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_isin[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_isin[] = {
+    {"isin", arguments_isin, results_isin, 4, 2, 1, 1, {{call_isin, call_isin_scalar}, {NULL, NULL}, {call_isin_out, call_isin_scalar_out}}},
+};
+
 static tensor_status call_erf(const lt_value *a, lt_value *r) { return tensor_erf(a[0].tensor, &r[0].tensor); }
 static tensor_status call_erf_(const lt_value *a, lt_value *r) { (void)r; return tensor_erf_(a[0].tensor); }
 static tensor_status call_erf_out(const lt_value *a, lt_value *r) { return tensor_erf_out(a[0].tensor, r[0].tensor); }
@@ -5677,6 +5864,179 @@ static const lt_argument results_dist[] = {
 };
 static const lt_operator overloads_dist[] = {
     {"dist", arguments_dist, results_dist, 3, 3, 1, -1, {{call_dist, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_bincount(const lt_value *a, lt_value *r) { return tensor_bincount(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_bincount[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"weights", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"minlength", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_bincount[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_bincount[] = {
+    {"bincount", arguments_bincount, results_bincount, 3, 3, 1, -1, {{call_bincount, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_histc(const lt_value *a, lt_value *r) { return tensor_histc(a[0].tensor, a[1].i, a[2].scalar, a[3].scalar, &r[0].tensor); }
+static tensor_status call_histc_out(const lt_value *a, lt_value *r) { return tensor_histc_out(a[0].tensor, a[1].i, a[2].scalar, a[3].scalar, r[0].tensor); }
+static const lt_argument arguments_histc[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"bins", LT_INT, LT_HAS_DEFAULT, {.i = 100}},
+    {"min", LT_SCALAR, LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {0}}}},
+    {"max", LT_SCALAR, LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {0}}}},
+};
+static const lt_argument results_histc[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_histc[] = {
+    {"histc", arguments_histc, results_histc, 4, 4, 1, -1, {{call_histc, NULL}, {NULL, NULL}, {call_histc_out, NULL}}},
+};
+
+static tensor_status call_histogram(const lt_value *a, lt_value *r) { return tensor_histogram(a[0].tensor, a[1].i, a[2].list.data, a[2].list.length, a[3].tensor, a[4].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_histogram_out(const lt_value *a, lt_value *r) { return tensor_histogram_out(a[0].tensor, a[1].i, a[2].list.data, a[2].list.length, a[3].tensor, a[4].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_histogram[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"bins", LT_INT, LT_HAS_DEFAULT, {.i = 100}},
+    {"range", LT_FLOAT, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"weight", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"density", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_histogram[] = {
+    {"hist", LT_TENSOR, 0, {0}},
+    {"binEdges", LT_TENSOR, 0, {0}},
+};
+static tensor_status call_histogram_edges(const lt_value *a, lt_value *r) { return tensor_histogram_edges(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, &r[0].tensor, &r[1].tensor); }
+static tensor_status call_histogram_edges_out(const lt_value *a, lt_value *r) { return tensor_histogram_edges_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, r[0].tensor, r[1].tensor); }
+static const lt_argument arguments_histogram_edges[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"bins", LT_TENSOR, 0, {0}},
+    {"weight", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"density", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_histogram_edges[] = {
+    {"hist", LT_TENSOR, 0, {0}},
+    {"binEdges", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_histogram[] = {
+    {"histogram", arguments_histogram, results_histogram, 5, 2, 2, -1, {{call_histogram, NULL}, {NULL, NULL}, {call_histogram_out, NULL}}},
+    {"histogram", arguments_histogram_edges, results_histogram_edges, 4, 2, 2, -1, {{call_histogram_edges, NULL}, {NULL, NULL}, {call_histogram_edges_out, NULL}}},
+};
+
+static tensor_status call_histogramdd(const lt_value *a, lt_value *r) { return tensor_histogramdd(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].tensor, a[4].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_histogramdd[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"bins", LT_INT, LT_IS_LIST, {0}},
+    {"range", LT_FLOAT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"weight", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"density", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_histogramdd[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static tensor_status call_histogramdd_edges(const lt_value *a, lt_value *r) { return tensor_histogramdd_edges(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].tensor, a[4].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_histogramdd_edges[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"bins", LT_TENSOR, LT_IS_LIST, {0}},
+    {"range", LT_FLOAT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"weight", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"density", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_histogramdd_edges[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_histogramdd[] = {
+    {"histogramdd", arguments_histogramdd, results_histogramdd, 5, 5, 1, -1, {{call_histogramdd, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"histogramdd", arguments_histogramdd_edges, results_histogramdd_edges, 5, 5, 1, -1, {{call_histogramdd_edges, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantile(const lt_value *a, lt_value *r) { return tensor_quantile(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].text, &r[0].tensor); }
+static tensor_status call_quantile_scalar(const lt_value *a, lt_value *r) { return tensor_quantile_scalar(a[0].tensor, a[1].scalar, a[2].i, a[3].i, a[4].text, &r[0].tensor); }
+static tensor_status call_quantile_out(const lt_value *a, lt_value *r) { return tensor_quantile_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].text, r[0].tensor); }
+static tensor_status call_quantile_scalar_out(const lt_value *a, lt_value *r) { return tensor_quantile_scalar_out(a[0].tensor, a[1].scalar, a[2].i, a[3].i, a[4].text, r[0].tensor); }
+static const lt_argument arguments_quantile[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"q", LT_OPERAND, 0, {0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"interpolation", LT_STR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.text = "linear"}},
+};
+static const lt_argument results_quantile[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_quantile[] = {
+    {"quantile", arguments_quantile, results_quantile, 5, 4, 1, 1, {{call_quantile, call_quantile_scalar}, {NULL, NULL}, {call_quantile_out, call_quantile_scalar_out}}},
+};
+
+static tensor_status call_nanquantile(const lt_value *a, lt_value *r) { return tensor_nanquantile(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].text, &r[0].tensor); }
+static tensor_status call_nanquantile_scalar(const lt_value *a, lt_value *r) { return tensor_nanquantile_scalar(a[0].tensor, a[1].scalar, a[2].i, a[3].i, a[4].text, &r[0].tensor); }
+static tensor_status call_nanquantile_out(const lt_value *a, lt_value *r) { return tensor_nanquantile_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].text, r[0].tensor); }
+static tensor_status call_nanquantile_scalar_out(const lt_value *a, lt_value *r) { return tensor_nanquantile_scalar_out(a[0].tensor, a[1].scalar, a[2].i, a[3].i, a[4].text, r[0].tensor); }
+static const lt_argument arguments_nanquantile[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"q", LT_OPERAND, 0, {0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"interpolation", LT_STR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.text = "linear"}},
+};
+static const lt_argument results_nanquantile[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_nanquantile[] = {
+    {"nanquantile", arguments_nanquantile, results_nanquantile, 5, 4, 1, 1, {{call_nanquantile, call_nanquantile_scalar}, {NULL, NULL}, {call_nanquantile_out, call_nanquantile_scalar_out}}},
+};
+
+static tensor_status call_gradient(const lt_value *a, lt_value *r) { return tensor_gradient(a[0].tensor, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_gradient[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"spacing", LT_SCALAR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"edgeOrder", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_gradient[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static tensor_status call_gradient_scalars(const lt_value *a, lt_value *r) { return tensor_gradient_scalars(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_gradient_scalars[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"spacing", LT_SCALAR, LT_IS_LIST | LT_IS_KEYWORD, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"edgeOrder", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_gradient_scalars[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static tensor_status call_gradient_tensors(const lt_value *a, lt_value *r) { return tensor_gradient_tensors(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_gradient_tensors[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"spacing", LT_TENSOR, LT_IS_LIST | LT_IS_KEYWORD, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"edgeOrder", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+};
+static const lt_argument results_gradient_tensors[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_gradient[] = {
+    {"gradient", arguments_gradient, results_gradient, 4, 1, 1, -1, {{call_gradient, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"gradient", arguments_gradient_scalars, results_gradient_scalars, 4, 1, 1, -1, {{call_gradient_scalars, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"gradient", arguments_gradient_tensors, results_gradient_tensors, 4, 1, 1, -1, {{call_gradient_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_renorm(const lt_value *a, lt_value *r) { return tensor_renorm(a[0].tensor, a[1].scalar, a[2].i, a[3].scalar, &r[0].tensor); }
+static tensor_status call_renorm_(const lt_value *a, lt_value *r) { (void)r; return tensor_renorm_(a[0].tensor, a[1].scalar, a[2].i, a[3].scalar); }
+static tensor_status call_renorm_out(const lt_value *a, lt_value *r) { return tensor_renorm_out(a[0].tensor, a[1].scalar, a[2].i, a[3].scalar, r[0].tensor); }
+static const lt_argument arguments_renorm[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"p", LT_SCALAR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"maxnorm", LT_SCALAR, 0, {0}},
+};
+static const lt_argument results_renorm[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_renorm[] = {
+    {"renorm", arguments_renorm, results_renorm, 4, 4, 1, -1, {{call_renorm, NULL}, {call_renorm_, NULL}, {call_renorm_out, NULL}}},
 };
 
 static tensor_status call_is_read_only(const lt_value *a, lt_value *r) { return tensor_is_read_only(a[0].tensor, &r[0].b); }
@@ -6717,6 +7077,7 @@ const lt_entry lt_entries[] = {
     {"resize_", overloads_resize_, 1, LT_AS_METHOD},
     {"resizeAs_", overloads_resize_as_, 1, LT_AS_METHOD},
     {"set_", overloads_set_, 5, LT_AS_METHOD},
+    {"fillDiagonal_", overloads_fill_diagonal_, 1, LT_AS_METHOD},
     {"zeros", overloads_zeros, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"ones", overloads_ones, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"full", overloads_full, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -6740,6 +7101,12 @@ const lt_entry lt_entries[] = {
     {"newFull", overloads_new_full, 1, LT_AS_METHOD},
     {"newZeros", overloads_new_zeros, 1, LT_AS_METHOD},
     {"newOnes", overloads_new_ones, 1, LT_AS_METHOD},
+    {"bartlettWindow", overloads_bartlett_window, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"hannWindow", overloads_hann_window, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"hammingWindow", overloads_hamming_window, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"blackmanWindow", overloads_blackman_window, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"kaiserWindow", overloads_kaiser_window, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"vander", overloads_vander, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"save", overloads_save, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"saveBytes", overloads_save_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"saveDict", overloads_save_dict, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -6876,6 +7243,7 @@ const lt_entry lt_entries[] = {
     {"addr", overloads_addr, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"einsum", overloads_einsum, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"tensordot", overloads_tensordot, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"kron", overloads_kron, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"toString", overloads_to_string, 1, LT_AS_FUNCTION},
     {"scalarOperand", overloads_scalar_operand, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"resultType", overloads_result_type, 1, LT_AS_FUNCTION},
@@ -6889,6 +7257,8 @@ const lt_entry lt_entries[] = {
     {"setNumThreads", overloads_set_num_threads, 1, LT_AS_FUNCTION},
     {"getNumThreads", overloads_get_num_threads, 1, LT_AS_FUNCTION},
     {"cpuTier", overloads_cpu_tier, 1, LT_AS_FUNCTION},
+    {"isNonzero", overloads_is_nonzero, 1, LT_AS_FUNCTION | LT_AS_METHOD},
+    {"isSameSize", overloads_is_same_size, 1, LT_AS_FUNCTION | LT_AS_METHOD},
     {"rand", overloads_rand, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"randn", overloads_randn, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"randint", overloads_randint, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -6969,6 +7339,9 @@ const lt_entry lt_entries[] = {
     {"mode", overloads_mode, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"searchsorted", overloads_searchsorted, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"bucketize", overloads_bucketize, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"unique", overloads_unique, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"uniqueConsecutive", overloads_unique_consecutive, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"isin", overloads_isin, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"erf", overloads_erf, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"erfc", overloads_erfc, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"erfinv", overloads_erfinv, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
@@ -7023,6 +7396,14 @@ const lt_entry lt_entries[] = {
     {"cross", overloads_cross, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"trace", overloads_trace, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"dist", overloads_dist, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"bincount", overloads_bincount, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"histc", overloads_histc, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"histogram", overloads_histogram, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"histogramdd", overloads_histogramdd, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantile", overloads_quantile, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"nanquantile", overloads_nanquantile, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"gradient", overloads_gradient, 3, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"renorm", overloads_renorm, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"isReadOnly", overloads_is_read_only, 1, LT_AS_FUNCTION | LT_AS_METHOD},
     {"untypedStorage", overloads_untyped_storage, 1, LT_AS_METHOD},
     {"fromFile", overloads_from_file, 1, LT_AS_FUNCTION | LT_AS_ASYNC},

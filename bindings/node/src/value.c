@@ -568,9 +568,9 @@ napi_value lt_from_text(napi_env env, const char *text) {
 }
 
 napi_value lt_from_device(napi_env env, tensor_device device) {
-  static const char *const types[] = {"cpu", "cuda", "meta"};
+  static const char *const types[] = {"cpu", "cuda", "meta", "mps", "xpu", "xla"};
   char text[32];
-  if (device.type < 0 || device.type > TENSOR_META) return lt_from_text(env, "none");
+  if (device.type < 0 || device.type > TENSOR_XLA) return lt_from_text(env, "none");
   if (device.index < 0 || device.type != TENSOR_CUDA) return lt_from_text(env, types[device.type]);
   snprintf(text, sizeof text, "%s:%d", types[device.type], device.index);
   return lt_from_text(env, text);

@@ -50,6 +50,55 @@ test('a part of an ArrayBuffer, a Buffer and a SharedArrayBuffer are shared, too
   assert.deepEqual([...shared], [5, 5]);
 });
 
+test('memory without a type is seen as a dtype', () => {
+  for (const memory of [new ArrayBuffer(8), new SharedArrayBuffer(8)]) {
+    const t = lt.asTensor(memory, { dtype: lt.int32, shape: [2, 1] });
+    t.fill_(258);
+    assert.deepEqual([...new Uint8Array(memory)], [2, 1, 0, 0, 2, 1, 0, 0]);
+    assert.deepEqual(lt.asTensor(memory).shape, [8]);
+    assert.deepEqual(lt.tensor(new DataView(memory, 4, 4), { dtype: lt.int16 }).toArray(), [258, 0]);
+    assert.throws(() => lt.asTensor(memory, { dtype: lt.complex128 }), { name: 'RangeError' });
+    assert.throws(() => lt.asTensor(new DataView(memory, 1), { dtype: lt.int16 }), { name: 'RangeError', message: /7 bytes from byte 1/ });
+  }
+});
+
+test('storages: bytes, parts, files and shared memory', () => {
+  const t = lt.tensor([1, 2, 3]).to(lt.int32);
+  const storage = t.untypedStorage();
+  assert.equal(storage.nbytes(), 12);
+  const bytes = storage.view();
+  bytes.set(4, 9);
+  assert.deepEqual(t.toArray(), [1, 9, 3]);
+  assert.deepEqual(storage.slice(4, 8).view({ dtype: lt.int32 }).toArray(), [9]);
+  assert.deepEqual(storage.clone().fill_(1).view().toArray(), Array(12).fill(1));
+  assert.match(storage.toString({ dtype: lt.int32 }), /\[torch\.IntStorage of size 3\]/);
+  assert.throws(() => storage.resize_(100), { message: /not resizable/ });
+
+  const shared = lt.storageNew(8);
+  assert.equal(shared.isShared(), false);
+  shared.shareMemory_();
+  const again = lt.storageFromDescriptor(shared.descriptor(), 8);
+  again.fill_(7);
+  assert.deepEqual(shared.view().toArray(), Array(8).fill(7));
+  assert.throws(() => lt.storageFromFile('/nowhere/file', { nbytes: 8 }), { message: /unable to open file/ });
+  assert.throws(() => shared.pinMemory(), { message: /accelerator/ });
+});
+
+test('memory is told by dtype and limited', () => {
+  const before = lt.memoryStatsOf(lt.int16);
+  const t = lt.zeros([10], { dtype: lt.int16 });
+  const now = lt.memoryStatsOf(lt.int16);
+  assert.deepEqual([now.tensors - before.tensors, now.storages - before.storages, now.nbytes - before.nbytes], [1, 1, 20]);
+  assert.match(lt.memorySummary(), /int16/);
+  lt.setMemoryLimit(lt.memoryStats().inUse + 1000);
+  try {
+    assert.throws(() => lt.zeros([100000]), { message: /memory limit/ });
+  } finally {
+    lt.setMemoryLimit(0);
+  }
+  assert.deepEqual(t.shape, [10]);
+});
+
 test('typed arrays carry the bits of dtypes that JavaScript lacks', () => {
   assert.deepEqual(lt.asTensor(Uint16Array.from([0x3c00, 0xc000]), { dtype: lt.float16 }).toArray(), [1, -2]);
   assert.deepEqual(lt.tensor(Uint16Array.from([0x3f80]), { dtype: lt.bfloat16 }).toArray(), [1]);

@@ -5,8 +5,9 @@ import sys as _sys
 
 from . import _tensor  # first: everything else takes the class that it defines
 from . import gen_functions as _functions
+from ._arrow import from_arrow
 from ._cast import METHODS as _METHODS
-from ._compose import nonzero, tensordot
+from ._compose import histogramdd, nonzero, tensordot, unique, unique_consecutive
 from ._create import LEGACY as _LEGACY
 from ._create import (
     as_tensor,

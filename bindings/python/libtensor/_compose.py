@@ -1,7 +1,8 @@
 """Functions whose Python form is made of others."""
 
 from . import gen_functions as _f
-from ._convert import sequence
+from ._convert import is_integer, sequence
+from ._results import result_type
 from ._tensor import Tensor
 
 
@@ -32,4 +33,62 @@ def tensordot(a, b, dims=2, out=None):
     return _f.tensordot(a, b, *dims, out=out)
 
 
+def _wanted(results, return_inverse, return_counts):
+    values, inverse, counts = results
+    parts = (values, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
+    return parts if len(parts) > 1 else values
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The distinct elements in order, with `dim` the distinct slices along it; NaN last, each by itself.
+
+    Where asked for, a tuple with the position among them of every input element and with the number of times that each occurs.
+
+    >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+    return _wanted(_f.unique(input, sorted, return_inverse, return_counts, dim), return_inverse, return_counts)
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """As `unique` without sorting: of equal neighbours only the first is kept.
+
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 3, 1]))
+    tensor([1, 3, 1])
+    """
+    return _wanted(_f.unique_consecutive(input, return_inverse, return_counts, dim), return_inverse, return_counts)
+
+
+_histogramdd = result_type("histogramdd", ("hist", "bin_edges"))
+
+
+def histogramdd(input, bins, range=None, weight=None, density=False):
+    """Counts points, which the last dimension of `input` holds, in a grid of bins: (hist, bin_edges).
+
+    `bins` is one number, a number for each dimension, or the edges of each dimension. The rest is as in `histogram`.
+
+    >>> torch.histogramdd(torch.tensor([[0., 1.], [1., 0.]]), 2).hist
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
+    if is_integer(bins) and isinstance(input, Tensor) and input.dim():
+        bins = [bins] * input.shape[-1]
+    hist, *edges = _f.histogramdd(input, bins, range, weight, density)
+    return _histogramdd((hist, tuple(edges)))
+
+
+def _polygamma(self, n):
+    """The `n`-th derivative of digamma."""
+    return _f.polygamma(n, self)
+
+
+def _polygamma_(self, n):
+    """`polygamma` in place."""
+    return _f.polygamma(n, self, out=self)
+
+
 Tensor.nonzero = nonzero
+Tensor.unique = unique
+Tensor.unique_consecutive = unique_consecutive
+Tensor.polygamma = _polygamma
+Tensor.polygamma_ = _polygamma_

@@ -5,7 +5,7 @@ from ctypes import c_char_p, c_void_p
 from ._errors import failure
 from ._library import Cell, Device, bind
 
-NAMES = {-1: "none", 0: "cpu", 1: "cuda", 2: "meta"}
+NAMES = {-1: "none", 0: "cpu", 1: "cuda", 2: "meta", 3: "mps", 4: "xpu", 5: "xla"}
 
 
 class device:

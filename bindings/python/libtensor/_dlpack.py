@@ -5,9 +5,8 @@ from ctypes import CFUNCTYPE, c_bool, c_char_p, c_int, c_void_p, cast, py_object
 
 from . import _dtypes
 from . import gen_functions as _f
-from ._errors import failure
 from ._interop import TYPES, View, from_interface, python_function, reachable
-from ._library import Cell, cells, getter, last_error
+from ._library import HANDLES, Cell, bind, bind_brief, cells, getter, last_error
 from ._results import wrap
 from ._tensor import Tensor
 
@@ -18,13 +17,17 @@ capsule_rename = python_function("PyCapsule_SetName", c_int, py_object, c_char_p
 dying_is = python_function("PyCapsule_IsValid", c_int, c_void_p, c_char_p)
 dying_pointer = python_function("PyCapsule_GetPointer", c_void_p, c_void_p, c_char_p)
 
-c_export = getter("tensor_to_dlpack", c_int, c_void_p, c_bool, c_bool, c_void_p)
-c_import = getter("tensor_from_dlpack", c_int, c_void_p, c_bool, c_void_p)
+c_export = bind("tensor_to_dlpack", c_void_p, c_bool, c_bool, c_void_p)
+c_import = bind("tensor_from_dlpack", c_void_p, c_bool, c_void_p)
+brief_export = bind_brief("tensor_brief_to_dlpack", c_void_p)
+brief_import = bind_brief("tensor_brief_from_dlpack", c_void_p)
 c_discard = getter("tensor_dlpack_free", None, c_void_p, c_bool)
 
 NAME, VERSIONED_NAME = b"dltensor", b"dltensor_versioned"
 USED_NAME, USED_VERSIONED_NAME = b"used_dltensor", b"used_dltensor_versioned"
+VERSION = (1, 1)
 CPU, CUDA = 1, 2
+new = object.__new__
 
 
 @CFUNCTYPE(None, c_void_p)
@@ -90,36 +93,25 @@ def capsule_of(ext, copy):
         raise BufferError(f"from_dlpack(): device {tuple(ext.__dlpack_device__())} is not available")
     options = {} if copy is None else {"copy": copy}
     try:
-        return ext.__dlpack__(max_version=(1, 1), **options)
+        return ext.__dlpack__(max_version=VERSION, **options)
     except TypeError:
         return ext.__dlpack__()
-
-
-def take(capsule, versioned):
-    """The tensor of an unused capsule, which stays as it is when the library refuses it."""
-    cell = cells.pop() if cells else Cell()
-    if versioned:
-        status = c_import(capsule_pointer(capsule, VERSIONED_NAME), True, cell.address)
-    else:
-        status = c_import(capsule_pointer(capsule, NAME), False, cell.address)
-    if status:
-        raise failure(status)
-    capsule_rename(capsule, USED_VERSIONED_NAME if versioned else USED_NAME)
-    made = wrap(cell.p)
-    cells.append(cell)
-    return made
 
 
 def consume(capsule):
     if type(capsule).__name__ != "PyCapsule":
         raise TypeError(f"from_dlpack(): an object with __dlpack__ or a DLPack capsule is needed, not {type(capsule).__name__}")
-    versioned = dying_is(id(capsule), VERSIONED_NAME)
-    if not versioned and not dying_is(id(capsule), NAME):
+    versioned = bool(dying_is(id(capsule), VERSIONED_NAME))
+    name, used = (VERSIONED_NAME, USED_VERSIONED_NAME) if versioned else (NAME, USED_NAME)
+    if not dying_is(id(capsule), name):
         raise ValueError("from_dlpack(): the capsule was consumed before, or holds no DLPack tensor")
-    try:
-        return take(capsule, bool(versioned))
-    except (RuntimeError, TypeError, ValueError) as error:
-        raise BufferError(str(error)) from None
+    cell = cells.pop() if cells else Cell()
+    if c_import(capsule_pointer(capsule, name), versioned, cell.address):
+        raise BufferError(last_error().decode())
+    capsule_rename(capsule, used)
+    made = wrap(cell.p)
+    cells.append(cell)
+    return made
 
 
 # ---------------------------------------------------------------------------------------------------------------- NumPy
@@ -130,13 +122,28 @@ def from_ndarray(array):
     numpy = sys.modules.get("numpy")
     if numpy is not None and array.__class__ is numpy.ndarray:
         try:
-            return take(array.__dlpack__(max_version=(1, 1)), True)
-        except (BufferError, RuntimeError, TypeError, ValueError):
-            if array.dtype.name == "bfloat16":
-                return _f.view(from_ndarray(array.view("i2")), _dtypes.bfloat16)
-    elif not hasattr(array, "__array_interface__") or isinstance(array, Tensor):
+            capsule = array.__dlpack__(max_version=VERSION)
+        except (BufferError, TypeError):  # a dtype that DLPack does not have, or a NumPy before 2.1
+            return from_ndarray_slowly(array)
+        handle = brief_import(capsule_pointer(capsule, VERSIONED_NAME))
+        if handle < HANDLES:
+            return from_interface(array)  # which says what is wrong
+        capsule_rename(capsule, USED_VERSIONED_NAME)
+        made = new(Tensor)
+        made._h = handle
+        return made
+    if not hasattr(array, "__array_interface__") or isinstance(array, Tensor):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
     return from_interface(array)
+
+
+def from_ndarray_slowly(array):
+    if array.dtype.name == "bfloat16":
+        return _f.view(from_ndarray(array.view("i2")), _dtypes.bfloat16)
+    try:
+        return consume(array.__dlpack__())
+    except (BufferError, TypeError):
+        return from_interface(array)
 
 
 class Lent:
@@ -163,11 +170,9 @@ def to_numpy(tensor, force=False, known=[]):  # noqa: B006  what numpy_function 
         tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
     if not known:
         known.append(numpy_function())
-    cell = cells.pop() if cells else Cell()
-    if known[0] is None or c_export(tensor._h, True, False, cell.address):
+    address = 0 if known[0] is None else brief_export(tensor._h)
+    if address < HANDLES:
         return to_numpy_slowly(tensor)
-    address = cell.p
-    cells.append(cell)
     lent = Lent()
     lent.capsule = capsule_new(address, VERSIONED_NAME, None)
     try:

@@ -189,6 +189,9 @@ class Tensor:
     def __dlpack_device__(self):
         return _dlpack.device(self)
 
+    def __arrow_c_array__(self, requested_schema=None):
+        return _arrow.export(self)
+
     def __reduce_ex__(self, protocol):
         return _sharing.reduce_tensor(self) if _sharing.spawning() else _serialize.reduce(self)
 
@@ -275,5 +278,5 @@ class Tensor:
 
 # The generated functions take the class above.
 from . import gen_functions as _f  # noqa: E402, I001
-from . import _create, _dlpack, _errors, _interop, _match, _print, _results, _serialize, _sharing, _typed_storage  # noqa: E402
+from . import _arrow, _create, _dlpack, _errors, _interop, _match, _print, _results, _serialize, _sharing, _typed_storage  # noqa: E402
 

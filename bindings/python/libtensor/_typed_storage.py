@@ -183,7 +183,9 @@ class TypedStorage:
 
 
 def typed(untyped, dtype):
-    return TypedStorage(wrap_storage=untyped, dtype=dtype)
+    made = object.__new__(TypedStorage)
+    made._untyped, made.dtype = untyped, dtype
+    return made
 
 
 def untyped(value, dtype):

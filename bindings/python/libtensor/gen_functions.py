@@ -328,6 +328,7 @@ c_set__tensor = _bind("tensor_set__tensor", P, P)
 c_set__tensor_geometry = _bind("tensor_set__tensor_geometry", P, P, P, P, P, P, P)
 c_set__storage = _bind("tensor_set__storage", P, P)
 c_set__storage_geometry = _bind("tensor_set__storage_geometry", P, P, P, P, P, P, P)
+c_fill_diagonal_ = _bind("tensor_fill_diagonal_", P, _Scalar, P)
 c_zeros = _bind("tensor_zeros", P, P, P, P, _Device, P)
 c_zeros_out = _bind("tensor_zeros_out", P, P, P, P, _Device, P)
 b_zeros = _bind_brief("tensor_brief_zeros", P, P)
@@ -410,6 +411,18 @@ c_new_zeros = _bind("tensor_new_zeros", P, P, P, P, P, _Device, P)
 b_new_zeros = _bind_brief("tensor_brief_new_zeros", P, P, P)
 c_new_ones = _bind("tensor_new_ones", P, P, P, P, P, _Device, P)
 b_new_ones = _bind_brief("tensor_brief_new_ones", P, P, P)
+c_bartlett_window = _bind("tensor_bartlett_window", P, P, P, P, _Device, P)
+b_bartlett_window = _bind_brief("tensor_brief_bartlett_window", P)
+c_hann_window = _bind("tensor_hann_window", P, P, P, P, _Device, P)
+b_hann_window = _bind_brief("tensor_brief_hann_window", P)
+c_hamming_window = _bind("tensor_hamming_window", P, P, D, D, P, P, _Device, P)
+b_hamming_window = _bind_brief("tensor_brief_hamming_window", P)
+c_blackman_window = _bind("tensor_blackman_window", P, P, P, P, _Device, P)
+b_blackman_window = _bind_brief("tensor_brief_blackman_window", P)
+c_kaiser_window = _bind("tensor_kaiser_window", P, P, D, P, P, _Device, P)
+b_kaiser_window = _bind_brief("tensor_brief_kaiser_window", P)
+c_vander = _bind("tensor_vander", P, P, P, P)
+b_vander = _bind_brief("tensor_brief_vander", P)
 c_save = _bind("tensor_save", T, T, P, P, P)
 c_save_bytes = _bind("tensor_save_bytes", T, P, P, P, P)
 b_save_bytes = _bind_brief("tensor_brief_save_bytes", T, P, P)
@@ -853,6 +866,9 @@ b_tensordot = _bind_brief("tensor_brief_tensordot", P, P)
 c_tensordot_dims = _bind("tensor_tensordot_dims", P, P, P, P, P, P, P)
 c_tensordot_dims_out = _bind("tensor_tensordot_dims_out", P, P, P, P, P, P, P)
 b_tensordot_dims = _bind_brief("tensor_brief_tensordot_dims", P, P, P, P, P, P)
+c_kron = _bind("tensor_kron", P, P, P)
+c_kron_out = _bind("tensor_kron_out", P, P, P)
+b_kron = _bind_brief("tensor_brief_kron", P, P)
 c_to_string = _bind("tensor_to_string", P, P, P, P, P, P, P)
 c_scalar_operand = _bind("tensor_scalar_operand", _Scalar, P)
 b_scalar_operand = _bind_brief("tensor_brief_scalar_operand", _Scalar)
@@ -868,6 +884,8 @@ c_parse_device = _bind("tensor_parse_device", T, P)
 c_set_num_threads = _bind("tensor_set_num_threads", P)
 c_get_num_threads = _bind("tensor_get_num_threads", P)
 c_cpu_tier = _bind("tensor_cpu_tier", P)
+c_is_nonzero = _bind("tensor_is_nonzero", P, P)
+c_is_same_size = _bind("tensor_is_same_size", P, P, P)
 c_rand = _bind("tensor_rand", P, P, P, P, P, _Device, P)
 c_rand_out = _bind("tensor_rand_out", P, P, P, P, P, _Device, P)
 b_rand = _bind_brief("tensor_brief_rand", P, P)
@@ -1141,6 +1159,14 @@ c_bucketize_out = _bind("tensor_bucketize_out", P, P, P, P, P)
 c_bucketize_scalar_out = _bind("tensor_bucketize_scalar_out", _Scalar, P, P, P, P)
 b_bucketize = _bind_brief("tensor_brief_bucketize", P, P)
 b_bucketize_scalar = _bind_brief("tensor_brief_bucketize_scalar", _Scalar, P)
+c_unique = _bind("tensor_unique", P, P, P, P, P, P, P, P)
+c_unique_consecutive = _bind("tensor_unique_consecutive", P, P, P, P, P, P, P)
+c_isin = _bind("tensor_isin", P, P, P, P, P)
+c_isin_scalar = _bind("tensor_isin_scalar", P, _Scalar, P, P, P)
+c_isin_out = _bind("tensor_isin_out", P, P, P, P, P)
+c_isin_scalar_out = _bind("tensor_isin_scalar_out", P, _Scalar, P, P, P)
+b_isin = _bind_brief("tensor_brief_isin", P, P)
+b_isin_scalar = _bind_brief("tensor_brief_isin_scalar", P, _Scalar)
 c_erf = _bind("tensor_erf", P, P)
 c_erf_out = _bind("tensor_erf_out", P, P)
 b_erf = _bind_brief("tensor_brief_erf", P)
@@ -1262,6 +1288,32 @@ c_trace = _bind("tensor_trace", P, P)
 b_trace = _bind_brief("tensor_brief_trace", P)
 c_dist = _bind("tensor_dist", P, P, _Scalar, P)
 b_dist = _bind_brief("tensor_brief_dist", P, P)
+c_bincount = _bind("tensor_bincount", P, P, P, P)
+b_bincount = _bind_brief("tensor_brief_bincount", P)
+c_histc = _bind("tensor_histc", P, P, _Scalar, _Scalar, P)
+c_histc_out = _bind("tensor_histc_out", P, P, _Scalar, _Scalar, P)
+b_histc = _bind_brief("tensor_brief_histc", P)
+c_histogram = _bind("tensor_histogram", P, P, P, P, P, P, P, P)
+c_histogram_out = _bind("tensor_histogram_out", P, P, P, P, P, P, P, P)
+c_histogram_edges = _bind("tensor_histogram_edges", P, P, P, P, P, P)
+c_histogram_edges_out = _bind("tensor_histogram_edges_out", P, P, P, P, P, P)
+c_histogramdd = _bind("tensor_histogramdd", P, P, P, P, P, P, P, P, P)
+c_histogramdd_edges = _bind("tensor_histogramdd_edges", P, P, P, P, P, P, P, P, P)
+c_quantile = _bind("tensor_quantile", P, P, P, P, T, P)
+c_quantile_scalar = _bind("tensor_quantile_scalar", P, _Scalar, P, P, T, P)
+c_quantile_out = _bind("tensor_quantile_out", P, P, P, P, T, P)
+c_quantile_scalar_out = _bind("tensor_quantile_scalar_out", P, _Scalar, P, P, T, P)
+c_nanquantile = _bind("tensor_nanquantile", P, P, P, P, T, P)
+c_nanquantile_scalar = _bind("tensor_nanquantile_scalar", P, _Scalar, P, P, T, P)
+c_nanquantile_out = _bind("tensor_nanquantile_out", P, P, P, P, T, P)
+c_nanquantile_scalar_out = _bind("tensor_nanquantile_scalar_out", P, _Scalar, P, P, T, P)
+c_gradient = _bind("tensor_gradient", P, _Scalar, P, P, P, P, P)
+c_gradient_scalars = _bind("tensor_gradient_scalars", P, P, P, P, P, P, P, P)
+c_gradient_tensors = _bind("tensor_gradient_tensors", P, P, P, P, P, P, P, P)
+c_renorm = _bind("tensor_renorm", P, _Scalar, P, _Scalar, P)
+c_renorm_out = _bind("tensor_renorm_out", P, _Scalar, P, _Scalar, P)
+b_renorm = _bind_brief("tensor_brief_renorm", P, _Scalar, P, _Scalar)
+c_renorm_ = _bind("tensor_renorm_", P, _Scalar, P, _Scalar)
 c_from_data = _bind("tensor_from_data", P, P, P, P, P)
 b_from_data = _bind_brief("tensor_brief_from_data", P, P, P)
 c_from_blob = _bind("tensor_from_blob", P, P, P, P, P, P, P, P, P, P, P)
@@ -3993,6 +4045,26 @@ def set_(input, *args, **kwargs):
     raise _no_overload("set_", ('(Tensor input)', '(Tensor input, Tensor source)', '(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])', '(Tensor input, Storage source)', '(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])'), args, kwargs)
 
 
+def fill_diagonal_(input, fill_value, wrap=False):
+    """Writes `fill_value` where all indices are equal. `input` has at least two dimensions, and all of one size if more than two. With `wrap`, the diagonal of a matrix higher
+    than wide starts anew below a row left out.
+
+    >>> torch.zeros(2, 2).fill_diagonal_(5)
+    tensor([[5., 0.],
+            [0., 5.]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "fill_diagonal_", "input")
+    if fill_value.__class__ is not _Scalar:
+        fill_value = _scalar(fill_value, "fill_diagonal_", "fill_value")
+    if wrap.__class__ is not _Bool:
+        wrap = _flag(wrap, "fill_diagonal_", "wrap")
+    status = c_fill_diagonal_(input._h, fill_value, wrap)
+    if status:
+        raise _failure(status)
+    return input
+
+
 def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
 
@@ -5357,6 +5429,215 @@ def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memor
     device = _NO_DEVICE if device is None else _device(device, "new_ones", "device")
     cell = _take() if _cells else _Cell()
     status = c_new_ones(input._h, size, size_len, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Makes the triangular window 1 - abs(2 * i / (n - 1) - 1) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+
+    >>> torch.bartlett_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if periodic is True and dtype is None and layout is None and device is None:
+        if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
+            window_length = _integer(window_length, "bartlett_window", "window_length")
+        made = b_bartlett_window(window_length)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
+    if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
+        window_length = _integer(window_length, "bartlett_window", "window_length")
+    if periodic.__class__ is not _Bool:
+        periodic = _flag(periodic, "bartlett_window", "periodic")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "bartlett_window", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "bartlett_window", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "bartlett_window", "device")
+    cell = _take() if _cells else _Cell()
+    status = c_bartlett_window(window_length, periodic, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Makes the window 0.5 - 0.5 * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+
+    >>> torch.hann_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if periodic is True and dtype is None and layout is None and device is None:
+        if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
+            window_length = _integer(window_length, "hann_window", "window_length")
+        made = b_hann_window(window_length)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
+    if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
+        window_length = _integer(window_length, "hann_window", "window_length")
+    if periodic.__class__ is not _Bool:
+        periodic = _flag(periodic, "hann_window", "periodic")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "hann_window", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "hann_window", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "hann_window", "device")
+    cell = _take() if _cells else _Cell()
+    status = c_hann_window(window_length, periodic, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Makes the window alpha - beta * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+
+    >>> torch.hamming_window(4)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if periodic is True and alpha.__class__ is _Float and alpha == 0.54 and beta.__class__ is _Float and beta == 0.46 and dtype is None and layout is None and device is None:
+        if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
+            window_length = _integer(window_length, "hamming_window", "window_length")
+        made = b_hamming_window(window_length)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
+    if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
+        window_length = _integer(window_length, "hamming_window", "window_length")
+    if periodic.__class__ is not _Bool:
+        periodic = _flag(periodic, "hamming_window", "periodic")
+    if alpha.__class__ is not _Float:
+        alpha = _real(alpha, "hamming_window", "alpha")
+    if beta.__class__ is not _Float:
+        beta = _real(beta, "hamming_window", "beta")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "hamming_window", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "hamming_window", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "hamming_window", "device")
+    cell = _take() if _cells else _Cell()
+    status = c_hamming_window(window_length, periodic, alpha, beta, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Makes the window 0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+
+    >>> torch.blackman_window(3, False).round(decimals=4)
+    tensor([-0.,  1., -0.])
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if periodic is True and dtype is None and layout is None and device is None:
+        if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
+            window_length = _integer(window_length, "blackman_window", "window_length")
+        made = b_blackman_window(window_length)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
+    if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
+        window_length = _integer(window_length, "blackman_window", "window_length")
+    if periodic.__class__ is not _Bool:
+        periodic = _flag(periodic, "blackman_window", "periodic")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "blackman_window", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "blackman_window", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "blackman_window", "device")
+    cell = _take() if _cells else _Cell()
+    status = c_blackman_window(window_length, periodic, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Makes the window I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta), with the modified Bessel function I0, of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+
+    >>> torch.kaiser_window(3, False, 2.)
+    tensor([0.4387, 1.0000, 0.4387])
+    """
+    if requires_grad or pin_memory:
+        _unsupported(requires_grad, pin_memory)
+    if periodic is True and beta.__class__ is _Float and beta == 12.0 and dtype is None and layout is None and device is None:
+        if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
+            window_length = _integer(window_length, "kaiser_window", "window_length")
+        made = b_kaiser_window(window_length)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
+    if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
+        window_length = _integer(window_length, "kaiser_window", "window_length")
+    if periodic.__class__ is not _Bool:
+        periodic = _flag(periodic, "kaiser_window", "periodic")
+    if beta.__class__ is not _Float:
+        beta = _real(beta, "kaiser_window", "beta")
+    dtype = -1 if dtype is None else _dtype_code(dtype, "kaiser_window", "dtype")
+    layout = -1 if layout is None else _layout_code(layout, "kaiser_window", "layout")
+    device = _NO_DEVICE if device is None else _device(device, "kaiser_window", "device")
+    cell = _take() if _cells else _Cell()
+    status = c_kaiser_window(window_length, periodic, beta, dtype, layout, device, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def vander(x, N=None, increasing=False):
+    """The matrix of the powers of the vector `x`, a row for each element: from power `N` - 1 down to 0, or with `increasing` up from 0. `N` is the length of `x` unless
+    given. Integers and bool give int64.
+
+    >>> torch.vander(torch.tensor([2, 3]), N=3)
+    tensor([[4, 2, 1],
+            [9, 3, 1]])
+    """
+    if N is None and increasing is False:
+        if x.__class__ is not _Tensor:
+            x = _tensor(x, "vander", "x")
+        made = b_vander(x._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
+    if x.__class__ is not _Tensor:
+        x = _tensor(x, "vander", "x")
+    if N.__class__ is not _Int or not _LOW <= N <= _HIGH:
+        N = _optional_integer(N, "vander", "N")
+    if increasing.__class__ is not _Bool:
+        increasing = _flag(increasing, "vander", "increasing")
+    cell = _take() if _cells else _Cell()
+    status = c_vander(x._h, N, increasing, cell.address)
     if status:
         raise _failure(status)
     result = _new(_Tensor)
@@ -10106,6 +10387,32 @@ def tensordot(input, *args, **kwargs):
     raise _no_overload("tensordot", ('(Tensor input, Tensor other, int dims=2)', '(Tensor input, Tensor other, sequence of int dims_self, sequence of int dims_other)'), args, kwargs)
 
 
+def kron(input, other, *, out=None):
+    """The Kronecker product: every element of `input` times the whole of `other`, side by side. Missing leading dimensions count as size 1; each size of the result is
+    the product of both. dtypes are promoted.
+
+    >>> torch.kron(torch.tensor([1, 2]), torch.tensor([1, 10]))
+    tensor([ 1, 10,  2, 20])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "kron", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "kron", "other")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "kron", "out")
+        status = c_kron_out(input._h, other._h, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    made = b_kron(input._h, other._h)
+    if made < _HANDLES:
+        raise _failure(made)
+    result = _new(_Tensor)
+    result._h = made
+    return result
+
+
 def to_string(input, precision=4, threshold=1000, edgeitems=3, linewidth=80, sci_mode=None):
     """Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
     `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
@@ -10274,6 +10581,42 @@ def cpu_tier():
     if status:
         raise _failure(status)
     result = _string(cell0.p)
+    _put(cell0)
+    return result
+
+
+def is_nonzero(input):
+    """Whether the only element of `input` is not zero; other numbers of elements are refused.
+
+    >>> torch.is_nonzero(torch.tensor([0.]))
+    False
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "is_nonzero", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_is_nonzero(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
+
+
+def is_same_size(input, other):
+    """Whether both tensors have the same sizes.
+
+    >>> torch.is_same_size(torch.ones(2), torch.ones(3))
+    False
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "is_same_size", "input")
+    if other.__class__ is not _Tensor:
+        other = _tensor(other, "is_same_size", "other")
+    cell0 = _take() if _cells else _Cell()
+    status = c_is_same_size(input._h, other._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
     _put(cell0)
     return result
 
@@ -14202,6 +14545,126 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
     return result
 
 
+_unique_default_result = _result_type("unique", ("output", "inverse_indices", "counts"))
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None, *, axis=_absent):
+    """The distinct elements of `input` in order, always sorted, as a vector; with `dim`, the distinct slices along it in lexicographic order. NaN comes last,
+    and each counts as an element of its own. `inverse_indices`, int64, of the shape of `input` (a vector with `dim`), tells where among them each
+    input element is; `counts`, int64, how often each occurs. What is not asked for is empty. Refuses meta tensors, whose result has no known size.
+
+    >>> torch.unique(torch.tensor([3, 1, 3]))
+    tensor([1, 3])
+    """
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "unique", "input")
+    if sorted.__class__ is not _Bool:
+        sorted = _flag(sorted, "unique", "sorted")
+    if return_inverse.__class__ is not _Bool:
+        return_inverse = _flag(return_inverse, "unique", "return_inverse")
+    if return_counts.__class__ is not _Bool:
+        return_counts = _flag(return_counts, "unique", "return_counts")
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
+        dim = _optional_integer(dim, "unique", "dim")
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    cell2 = _take() if _cells else _Cell()
+    status = c_unique(input._h, sorted, return_inverse, return_counts, dim, cell0.address, cell1.address, cell2.address)
+    if status:
+        raise _failure(status)
+    result = _unique_default_result((_wrap(cell0.p), _wrap(cell1.p), _wrap(cell2.p)))
+    _put(cell0)
+    _put(cell1)
+    _put(cell2)
+    return result
+
+
+_unique_consecutive_default_result = _result_type("unique_consecutive", ("output", "inverse_indices", "counts"))
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None, *, axis=_absent):
+    """As `unique` without sorting: of equal neighbours only the first is kept.
+
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 3, 1]))
+    tensor([1, 3, 1])
+    """
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "unique_consecutive", "input")
+    if return_inverse.__class__ is not _Bool:
+        return_inverse = _flag(return_inverse, "unique_consecutive", "return_inverse")
+    if return_counts.__class__ is not _Bool:
+        return_counts = _flag(return_counts, "unique_consecutive", "return_counts")
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
+        dim = _optional_integer(dim, "unique_consecutive", "dim")
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    cell2 = _take() if _cells else _Cell()
+    status = c_unique_consecutive(input._h, return_inverse, return_counts, dim, cell0.address, cell1.address, cell2.address)
+    if status:
+        raise _failure(status)
+    result = _unique_consecutive_default_result((_wrap(cell0.p), _wrap(cell1.p), _wrap(cell2.p)))
+    _put(cell0)
+    _put(cell1)
+    _put(cell2)
+    return result
+
+
+def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None):
+    """Of each element of `elements` whether it is one of `test_elements`, or with `invert` whether it is not, as bool. dtypes are promoted first; NaN is never
+    found. `assume_unique` has no effect.
+
+    >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([3, 1]))
+    tensor([ True, False,  True])
+    """
+    if assume_unique is False and invert is False and out is None:
+        if elements.__class__ is not _Tensor:
+            elements = _operand(elements, "isin", "elements")
+        if test_elements.__class__ is not _Tensor:
+            test_elements = _number(test_elements, "isin", "test_elements")
+        if test_elements.__class__ is _Scalar:
+            made = b_isin_scalar(elements._h, test_elements)
+        else:
+            made = b_isin(elements._h, test_elements._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
+    if elements.__class__ is not _Tensor:
+        elements = _operand(elements, "isin", "elements")
+    if test_elements.__class__ is not _Tensor:
+        test_elements = _number(test_elements, "isin", "test_elements")
+    if assume_unique.__class__ is not _Bool:
+        assume_unique = _flag(assume_unique, "isin", "assume_unique")
+    if invert.__class__ is not _Bool:
+        invert = _flag(invert, "isin", "invert")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "isin", "out")
+        if test_elements.__class__ is _Scalar:
+            status = c_isin_scalar_out(elements._h, test_elements, assume_unique, invert, out._h)
+        else:
+            status = c_isin_out(elements._h, test_elements._h, assume_unique, invert, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if test_elements.__class__ is _Scalar:
+        status = c_isin_scalar(elements._h, test_elements, assume_unique, invert, cell.address)
+    else:
+        status = c_isin(elements._h, test_elements._h, assume_unique, invert, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
 def erf(input, *, out=None):
     """The error function of every element. Integers and bool count as the default dtype.
 
@@ -15578,6 +16041,489 @@ def dist(input, other, p=2):
     result._h = cell.p
     _put(cell)
     return result
+
+
+def bincount(input, weights=None, minlength=0):
+    """Counts how often each integer from 0 to the largest occurs in the vector `input` of integers >= 0: int64, at least `minlength` long. With `weights` of
+    the same length, adds these up instead: float32 for float32 weights, otherwise float64.
+
+    >>> torch.bincount(torch.tensor([1, 3, 1]))
+    tensor([0, 2, 0, 1])
+    """
+    if weights is None and minlength.__class__ is _Int and minlength == 0:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "bincount", "input")
+        made = b_bincount(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "bincount", "input")
+    if weights is not None and weights.__class__ is not _Tensor:
+        weights = _tensor(weights, "bincount", "weights")
+    if minlength.__class__ is not _Int or not _LOW <= minlength <= _HIGH:
+        minlength = _integer(minlength, "bincount", "minlength")
+    cell = _take() if _cells else _Cell()
+    status = c_bincount(input._h, None if weights is None else weights._h, minlength, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def histc(input, bins=100, min=_ZERO, max=_ZERO, *, out=None):
+    """Counts the elements in `bins` equal bins from `min` to `max`, or from the smallest to the largest where both are equal. Elements outside and NaN are left
+    out; the last bin includes `max`. The result has the dtype of `input`; integers and bool are refused.
+
+    >>> torch.histc(torch.tensor([1., 2., 1.]), 4, 0, 3)
+    tensor([0., 2., 1., 0.])
+    """
+    if bins.__class__ is _Int and bins == 100 and min is _ZERO and max is _ZERO and out is None:
+        if input.__class__ is not _Tensor:
+            input = _tensor(input, "histc", "input")
+        made = b_histc(input._h)
+        if made < _HANDLES:
+            raise _failure(made)
+        result = _new(_Tensor)
+        result._h = made
+        return result
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "histc", "input")
+    if bins.__class__ is not _Int or not _LOW <= bins <= _HIGH:
+        bins = _integer(bins, "histc", "bins")
+    if min.__class__ is not _Scalar:
+        min = _scalar(min, "histc", "min")
+    if max.__class__ is not _Scalar:
+        max = _scalar(max, "histc", "max")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "histc", "out")
+        status = c_histc_out(input._h, bins, min, max, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    status = c_histc(input._h, bins, min, max, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+_histogram_default_result = _result_type("histogram", ("hist", "bin_edges"))
+
+
+def _histogram_default(input, bins=100, *, range=None, weight=None, density=False, out=None):
+    """Counts the elements of `input` (float32 or float64), or adds up their `weight` (of the shape and dtype of `input`), in `bins` equal bins
+    of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
+    the last bin includes its upper edge.
+
+    >>> torch.histogram(torch.tensor([1., 2., 1.]), 4, range=[0., 3.])[0]
+    tensor([0., 2., 1., 0.])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "histogram", "input")
+    if bins.__class__ is not _Int or not _LOW <= bins <= _HIGH:
+        bins = _integer(bins, "histogram", "bins")
+    range, range_len = (None, 0) if range is None else _floats(range, "histogram", "range")
+    if weight is not None and weight.__class__ is not _Tensor:
+        weight = _tensor(weight, "histogram", "weight")
+    if density.__class__ is not _Bool:
+        density = _flag(density, "histogram", "density")
+    if out is not None:
+        out = _outputs(out, 2, "histogram")
+        status = c_histogram_out(input._h, bins, range, range_len, None if weight is None else weight._h, density, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _histogram_default_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_histogram(input._h, bins, range, range_len, None if weight is None else weight._h, density, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _histogram_default_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+_histogram_edges_result = _result_type("histogram", ("hist", "bin_edges"))
+
+
+def _histogram_edges(input, bins, *, weight=None, density=False, out=None):
+    """As `histogram` with the ascending edges of the bins given as a vector of the dtype of `input`."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "histogram", "input")
+    if bins.__class__ is not _Tensor:
+        bins = _tensor(bins, "histogram", "bins")
+    if weight is not None and weight.__class__ is not _Tensor:
+        weight = _tensor(weight, "histogram", "weight")
+    if density.__class__ is not _Bool:
+        density = _flag(density, "histogram", "density")
+    if out is not None:
+        out = _outputs(out, 2, "histogram")
+        status = c_histogram_edges_out(input._h, bins._h, None if weight is None else weight._h, density, out[0]._h, out[1]._h)
+        if status:
+            raise _failure(status)
+        return _histogram_edges_result(out)
+    cell0 = _take() if _cells else _Cell()
+    cell1 = _take() if _cells else _Cell()
+    status = c_histogram_edges(input._h, bins._h, None if weight is None else weight._h, density, cell0.address, cell1.address)
+    if status:
+        raise _failure(status)
+    result = _histogram_edges_result((_wrap(cell0.p), _wrap(cell1.p)))
+    _put(cell0)
+    _put(cell1)
+    return result
+
+
+def histogram(input, *args, **kwargs):
+    """histogram(Tensor input, int bins=100, *, sequence of float range=None, Tensor weight=None, bool density=False)
+    Counts the elements of `input` (float32 or float64), or adds up their `weight` (of the shape and dtype of `input`), in `bins` equal bins
+    of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
+    the last bin includes its upper edge.
+
+    histogram(Tensor input, Tensor bins, *, Tensor weight=None, bool density=False)
+    As `histogram` with the ascending edges of the bins given as a vector of the dtype of `input`.
+
+    >>> torch.histogram(torch.tensor([1., 2., 1.]), 4, range=[0., 3.])[0]
+    tensor([0., 2., 1., 0.])
+    """
+    n = len(args)
+    if not kwargs:
+        if n <= 1 and (n <= 0 or (args[0].__class__ is _Int or _is_int(args[0]))):
+            return _histogram_default(input, *args)
+        if n == 1 and _is_tensor(args[0]):
+            return _histogram_edges(input, *args)
+        raise _no_overload("histogram", ('(Tensor input, int bins=100, *, sequence of float range=None, Tensor weight=None, bool density=False)', '(Tensor input, Tensor bins, *, Tensor weight=None, bool density=False)'), args, kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"bins", "range", "weight", "density", "out"}) and _is_int(_arg(args, 0, kwargs, "bins", 100)):
+        return _histogram_default(input, *args, **kwargs)
+    if n <= 1 and (not kwargs or kwargs.keys() <= {"bins", "weight", "density", "out"}) and _is_tensor(_arg(args, 0, kwargs, "bins", _absent)):
+        return _histogram_edges(input, *args, **kwargs)
+    raise _no_overload("histogram", ('(Tensor input, int bins=100, *, sequence of float range=None, Tensor weight=None, bool density=False)', '(Tensor input, Tensor bins, *, Tensor weight=None, bool density=False)'), args, kwargs)
+
+
+def _histogramdd_default(input, bins, range=None, weight=None, density=False):
+    """Counts points, which the last dimension of `input` (float32 or float64) holds, or adds up their `weight`, in a grid of `bins[d]` equal bins in dimension d. `range`
+    holds two ends for each dimension; in its absence the range of the points is taken. Gives the histogram, and the edges of each dimension. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
+    the last bin includes its upper edge.
+    In Python, (hist, bin_edges), and `bins` may be one number for all dimensions.
+
+    >>> torch.histogramdd(torch.tensor([[0., 1.], [1., 0.]]), [2, 2])[0]
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "histogramdd", "input")
+    bins, bins_len = _ints(bins, "histogramdd", "bins")
+    range, range_len = (None, 0) if range is None else _floats(range, "histogramdd", "range")
+    if weight is not None and weight.__class__ is not _Tensor:
+        weight = _tensor(weight, "histogramdd", "weight")
+    if density.__class__ is not _Bool:
+        density = _flag(density, "histogramdd", "density")
+    cell0 = _take() if _cells else _Cell()
+    count0 = _take() if _cells else _Cell()
+    status = c_histogramdd(input._h, bins, bins_len, range, range_len, None if weight is None else weight._h, density, cell0.address, count0.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count0.i)
+    _put(cell0)
+    _put(count0)
+    return result
+
+
+def _histogramdd_edges(input, bins, range=None, weight=None, density=False):
+    """As `histogramdd` with the ascending edges of the bins of each dimension given as vectors of the dtype of `input`; `range` has no effect."""
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "histogramdd", "input")
+    bins_list, bins_len = _tensors(bins, "histogramdd", "bins")
+    range, range_len = (None, 0) if range is None else _floats(range, "histogramdd", "range")
+    if weight is not None and weight.__class__ is not _Tensor:
+        weight = _tensor(weight, "histogramdd", "weight")
+    if density.__class__ is not _Bool:
+        density = _flag(density, "histogramdd", "density")
+    cell0 = _take() if _cells else _Cell()
+    count0 = _take() if _cells else _Cell()
+    status = c_histogramdd_edges(input._h, bins_list, bins_len, range, range_len, None if weight is None else weight._h, density, cell0.address, count0.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count0.i)
+    _put(cell0)
+    _put(count0)
+    return result
+
+
+def histogramdd(input, *args, **kwargs):
+    """histogramdd(Tensor input, sequence of int bins, sequence of float range=None, Tensor weight=None, bool density=False)
+    Counts points, which the last dimension of `input` (float32 or float64) holds, or adds up their `weight`, in a grid of `bins[d]` equal bins in dimension d. `range`
+    holds two ends for each dimension; in its absence the range of the points is taken. Gives the histogram, and the edges of each dimension. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
+    the last bin includes its upper edge.
+    In Python, (hist, bin_edges), and `bins` may be one number for all dimensions.
+
+    histogramdd(Tensor input, sequence of Tensor bins, sequence of float range=None, Tensor weight=None, bool density=False)
+    As `histogramdd` with the ascending edges of the bins of each dimension given as vectors of the dtype of `input`; `range` has no effect.
+
+    >>> torch.histogramdd(torch.tensor([[0., 1.], [1., 0.]]), [2, 2])[0]
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
+    n = len(args)
+    if not kwargs:
+        if 1 <= n <= 4 and (args[0].__class__ is _Int or _is_ints(args[0])) and (n <= 1 or (args[1] is None or _is_reals(args[1]))) and (n <= 2 or (args[2] is None or _is_tensor(args[2]))) and (n <= 3 or _is_bool(args[3])):
+            return _histogramdd_default(input, *args)
+        if 1 <= n <= 4 and _is_tensors(args[0]) and (n <= 1 or (args[1] is None or _is_reals(args[1]))) and (n <= 2 or (args[2] is None or _is_tensor(args[2]))) and (n <= 3 or _is_bool(args[3])):
+            return _histogramdd_edges(input, *args)
+        raise _no_overload("histogramdd", ('(Tensor input, sequence of int bins, sequence of float range=None, Tensor weight=None, bool density=False)', '(Tensor input, sequence of Tensor bins, sequence of float range=None, Tensor weight=None, bool density=False)'), args, kwargs)
+    if n <= 4 and (not kwargs or kwargs.keys() <= {"bins", "range", "weight", "density"}) and _is_ints(_arg(args, 0, kwargs, "bins", _absent)) and _or_none(_is_reals, _arg(args, 1, kwargs, "range", None)) and _or_none(_is_tensor, _arg(args, 2, kwargs, "weight", None)) and _is_bool(_arg(args, 3, kwargs, "density", False)):
+        return _histogramdd_default(input, *args, **kwargs)
+    if n <= 4 and (not kwargs or kwargs.keys() <= {"bins", "range", "weight", "density"}) and _is_tensors(_arg(args, 0, kwargs, "bins", _absent)) and _or_none(_is_reals, _arg(args, 1, kwargs, "range", None)) and _or_none(_is_tensor, _arg(args, 2, kwargs, "weight", None)) and _is_bool(_arg(args, 3, kwargs, "density", False)):
+        return _histogramdd_edges(input, *args, **kwargs)
+    raise _no_overload("histogramdd", ('(Tensor input, sequence of int bins, sequence of float range=None, Tensor weight=None, bool density=False)', '(Tensor input, sequence of Tensor bins, sequence of float range=None, Tensor weight=None, bool density=False)'), args, kwargs)
+
+
+def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None, axis=_absent, keepdims=_absent):
+    """Quantiles, NaN where an element is NaN. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
+    `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
+
+    >>> torch.quantile(torch.tensor([1., 2., 4.]), 0.75)
+    tensor(3.)
+    """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "quantile", "input")
+    if q.__class__ is not _Tensor:
+        q = _number(q, "quantile", "q")
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
+        dim = _optional_integer(dim, "quantile", "dim")
+    if keepdim.__class__ is not _Bool:
+        keepdim = _flag(keepdim, "quantile", "keepdim")
+    interpolation = _text(interpolation, "quantile", "interpolation")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "quantile", "out")
+        if q.__class__ is _Scalar:
+            status = c_quantile_scalar_out(input._h, q, dim, keepdim, interpolation, out._h)
+        else:
+            status = c_quantile_out(input._h, q._h, dim, keepdim, interpolation, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if q.__class__ is _Scalar:
+        status = c_quantile_scalar(input._h, q, dim, keepdim, interpolation, cell.address)
+    else:
+        status = c_quantile(input._h, q._h, dim, keepdim, interpolation, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None, axis=_absent, keepdims=_absent):
+    """Quantiles of what is not NaN; NaN where nothing is left. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
+    `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
+
+    >>> torch.nanquantile(torch.tensor([1., torch.nan, 2.]), 0.5)
+    tensor(1.5000)
+    """
+    if axis is not _absent:
+        dim = axis
+    if keepdims is not _absent:
+        keepdim = keepdims
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "nanquantile", "input")
+    if q.__class__ is not _Tensor:
+        q = _number(q, "nanquantile", "q")
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
+        dim = _optional_integer(dim, "nanquantile", "dim")
+    if keepdim.__class__ is not _Bool:
+        keepdim = _flag(keepdim, "nanquantile", "keepdim")
+    interpolation = _text(interpolation, "nanquantile", "interpolation")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "nanquantile", "out")
+        if q.__class__ is _Scalar:
+            status = c_nanquantile_scalar_out(input._h, q, dim, keepdim, interpolation, out._h)
+        else:
+            status = c_nanquantile_out(input._h, q._h, dim, keepdim, interpolation, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    cell = _take() if _cells else _Cell()
+    if q.__class__ is _Scalar:
+        status = c_nanquantile_scalar(input._h, q, dim, keepdim, interpolation, cell.address)
+    else:
+        status = c_nanquantile(input._h, q._h, dim, keepdim, interpolation, cell.address)
+    if status:
+        raise _failure(status)
+    result = _new(_Tensor)
+    result._h = cell.p
+    _put(cell)
+    return result
+
+
+def _gradient_default(input, *, spacing=None, dim=None, edge_order=1, axis=_absent):
+    """Estimates the derivatives of samples along each of the dimensions `dim`, or all, a tensor of the shape of `input` for each: central differences inside, one-sided
+    ones of order `edge_order`, 1 or 2, at the ends. `spacing` is the distance of neighbours, 1 unless given. Integers give the default dtype, after
+    differences that wrap; uint8 and bool are refused. A dimension needs at least `edge_order` + 1 samples.
+
+    >>> torch.gradient(torch.tensor([1., 2., 4., 7.]))
+    (tensor([1.0000, 1.5000, 2.5000, 3.0000]),)
+    """
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "gradient", "input")
+    spacing = _NO_SCALAR if spacing is None else _scalar(spacing, "gradient", "spacing")
+    dim, dim_len = (None, 0) if dim is None else _ints(dim, "gradient", "dim")
+    if edge_order.__class__ is not _Int or not _LOW <= edge_order <= _HIGH:
+        edge_order = _integer(edge_order, "gradient", "edge_order")
+    cell0 = _take() if _cells else _Cell()
+    count0 = _take() if _cells else _Cell()
+    status = c_gradient(input._h, spacing, dim, dim_len, edge_order, cell0.address, count0.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count0.i)
+    _put(cell0)
+    _put(count0)
+    return result
+
+
+def _gradient_scalars(input, *, spacing, dim=None, edge_order=1, axis=_absent):
+    """As `gradient` with a distance for each dimension."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "gradient", "input")
+    spacing, spacing_len = _scalars(spacing, "gradient", "spacing")
+    dim, dim_len = (None, 0) if dim is None else _ints(dim, "gradient", "dim")
+    if edge_order.__class__ is not _Int or not _LOW <= edge_order <= _HIGH:
+        edge_order = _integer(edge_order, "gradient", "edge_order")
+    cell0 = _take() if _cells else _Cell()
+    count0 = _take() if _cells else _Cell()
+    status = c_gradient_scalars(input._h, spacing, spacing_len, dim, dim_len, edge_order, cell0.address, count0.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count0.i)
+    _put(cell0)
+    _put(count0)
+    return result
+
+
+def _gradient_tensors(input, *, spacing, dim=None, edge_order=1, axis=_absent):
+    """As `gradient` with the coordinates of the samples given as a vector for each dimension."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "gradient", "input")
+    spacing_list, spacing_len = _tensors(spacing, "gradient", "spacing")
+    dim, dim_len = (None, 0) if dim is None else _ints(dim, "gradient", "dim")
+    if edge_order.__class__ is not _Int or not _LOW <= edge_order <= _HIGH:
+        edge_order = _integer(edge_order, "gradient", "edge_order")
+    cell0 = _take() if _cells else _Cell()
+    count0 = _take() if _cells else _Cell()
+    status = c_gradient_tensors(input._h, spacing_list, spacing_len, dim, dim_len, edge_order, cell0.address, count0.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count0.i)
+    _put(cell0)
+    _put(count0)
+    return result
+
+
+def gradient(input, *args, **kwargs):
+    """gradient(Tensor input, *, Number spacing=None, sequence of int dim=None, int edge_order=1)
+    Estimates the derivatives of samples along each of the dimensions `dim`, or all, a tensor of the shape of `input` for each: central differences inside, one-sided
+    ones of order `edge_order`, 1 or 2, at the ends. `spacing` is the distance of neighbours, 1 unless given. Integers give the default dtype, after
+    differences that wrap; uint8 and bool are refused. A dimension needs at least `edge_order` + 1 samples.
+
+    gradient(Tensor input, *, sequence of Number spacing, sequence of int dim=None, int edge_order=1)
+    As `gradient` with a distance for each dimension.
+
+    gradient(Tensor input, *, sequence of Tensor spacing, sequence of int dim=None, int edge_order=1)
+    As `gradient` with the coordinates of the samples given as a vector for each dimension.
+
+    >>> torch.gradient(torch.tensor([1., 2., 4., 7.]))
+    (tensor([1.0000, 1.5000, 2.5000, 3.0000]),)
+    """
+    if kwargs:
+        _rename(kwargs)
+    n = len(args)
+    if not kwargs:
+        if n == 0:
+            return _gradient_default(input, *args)
+        raise _no_overload("gradient", ('(Tensor input, *, Number spacing=None, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Number spacing, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Tensor spacing, sequence of int dim=None, int edge_order=1)'), args, kwargs)
+    if n <= 0 and (not kwargs or kwargs.keys() <= {"spacing", "dim", "edge_order"}) and _or_none(_is_number, kwargs.get("spacing")):
+        return _gradient_default(input, *args, **kwargs)
+    if n <= 0 and "spacing" in kwargs and (not kwargs or kwargs.keys() <= {"spacing", "dim", "edge_order"}) and _is_numbers(kwargs["spacing"]):
+        return _gradient_scalars(input, *args, **kwargs)
+    if n <= 0 and "spacing" in kwargs and (not kwargs or kwargs.keys() <= {"spacing", "dim", "edge_order"}) and _is_tensors(kwargs["spacing"]):
+        return _gradient_tensors(input, *args, **kwargs)
+    raise _no_overload("gradient", ('(Tensor input, *, Number spacing=None, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Number spacing, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Tensor spacing, sequence of int dim=None, int edge_order=1)'), args, kwargs)
+
+
+def renorm(input, p, dim, maxnorm, *, out=None):
+    """Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `input` has at least two
+    dimensions and a floating or complex dtype.
+
+    >>> torch.renorm(torch.tensor([[3., 4.], [0., 1.]]), 2, 0, 1.)
+    tensor([[0.6000, 0.8000],
+            [0.0000, 1.0000]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "renorm", "input")
+    if p.__class__ is not _Scalar:
+        p = _scalar(p, "renorm", "p")
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
+        dim = _integer(dim, "renorm", "dim")
+    if maxnorm.__class__ is not _Scalar:
+        maxnorm = _scalar(maxnorm, "renorm", "maxnorm")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "renorm", "out")
+        status = c_renorm_out(input._h, p, dim, maxnorm, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    made = b_renorm(input._h, p, dim, maxnorm)
+    if made < _HANDLES:
+        raise _failure(made)
+    result = _new(_Tensor)
+    result._h = made
+    return result
+
+
+def renorm_(input, p, dim, maxnorm):
+    """Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `input` has at least two
+    dimensions and a floating or complex dtype.
+
+    >>> torch.renorm(torch.tensor([[3., 4.], [0., 1.]]), 2, 0, 1.)
+    tensor([[0.6000, 0.8000],
+            [0.0000, 1.0000]])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "renorm_", "input")
+    if p.__class__ is not _Scalar:
+        p = _scalar(p, "renorm_", "p")
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
+        dim = _integer(dim, "renorm_", "dim")
+    if maxnorm.__class__ is not _Scalar:
+        maxnorm = _scalar(maxnorm, "renorm_", "maxnorm")
+    status = c_renorm_(input._h, p, dim, maxnorm)
+    if status:
+        raise _failure(status)
+    return input
 
 
 def from_data(data, size, *, dtype=None):
@@ -17995,5 +18941,5 @@ def __invert__(self):
 _Tensor.__invert__ = __invert__
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
-_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_get", "index_set_", "index_set_scalar_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "is_nonzero", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "fill_diagonal_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_get", "index_set_", "index_set_scalar_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "kron", "is_nonzero", "is_same_size", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "unique", "unique_consecutive", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "quantile", "nanquantile", "renorm", "renorm_", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))

@@ -93,6 +93,35 @@ def test_memory_is_freed_with_the_last_tensor():
     assert torch.memory_stats().in_use - before < 1 << 20
 
 
+def test_memory_by_dtype():
+    before = torch.memory_stats_of(torch.int16)
+    x = torch.zeros(10, dtype=torch.int16)
+    y = x[5:]
+    now = torch.memory_stats_of(torch.int16)
+    assert (now.tensors - before.tensors, now.storages - before.storages, now.nbytes - before.nbytes) == (2, 1, 20)
+    lines = torch.memory_summary().splitlines()
+    assert lines[0].startswith("libtensor memory: ") and any(line.split()[:3] == ["int16", str(now.tensors), str(now.storages)] for line in lines)
+    assert torch.memory_stats().tensors >= 2 and y.shape == (5,)
+
+
+def test_memory_limit():
+    torch.set_memory_limit(torch.memory_stats().in_use + 1_000_000)
+    try:
+        with pytest.raises(MemoryError, match="memory limit"):
+            torch.zeros(1_000_000)
+        assert torch.zeros(1000).sum() == 0
+    finally:
+        torch.set_memory_limit(0)
+    assert torch.memory_stats().limit == 0
+
+
+def test_memory_limit_of_the_environment():
+    code = "import libtensor as torch\ntry:\n    torch.zeros(1 << 20)\nexcept MemoryError as error:\n    print(error)\n"
+    assert "memory limit of 1048576 bytes" in python(code, LIBTENSOR_MEMORY_LIMIT="1M").stdout
+    assert python(code, LIBTENSOR_MEMORY_LIMIT="1G").stdout == ""
+    assert "LIBTENSOR_MEMORY_LIMIT is 'plenty'" in python(code, LIBTENSOR_MEMORY_LIMIT="plenty").stdout
+
+
 def test_failures_leak_nothing():
     x = torch.zeros(3)
     gc.collect()

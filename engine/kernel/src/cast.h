@@ -2,10 +2,8 @@
 #ifndef LIBTENSOR_KERNEL_CAST_H
 #define LIBTENSOR_KERNEL_CAST_H
 
+#include "intrinsics.h"
 #include "prelude.h"
-#ifdef __F16C__
-#include <immintrin.h>
-#endif
 
 namespace lt {
 namespace {

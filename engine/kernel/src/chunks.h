@@ -109,6 +109,26 @@ LT_INLINE void vector_binary(char *const *data, const int64_t *s, int64_t n, F f
   });
 }
 
+// f on the real and imaginary parts of complex numbers alike.
+template <class T, class F>
+LT_INLINE void parts_unary(char *const *data, const int64_t *s, int64_t n, F f) {
+  chunked<T, T>(data, s, n, [&](T *out, int64_t m, const T *a) {
+    RealOf<T> *z = (RealOf<T> *)out;
+    const RealOf<T> *x = (const RealOf<T> *)a;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < 2 * m; i++) z[i] = f(x[i]);
+  });
+}
+template <class T, class F>
+LT_INLINE void parts_binary(char *const *data, const int64_t *s, int64_t n, F f) {
+  chunked<T, T, T>(data, s, n, [&](T *out, int64_t m, const T *a, const T *b) {
+    RealOf<T> *z = (RealOf<T> *)out;
+    const RealOf<T> *x = (const RealOf<T> *)a, *y = (const RealOf<T> *)b;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < 2 * m; i++) z[i] = f(x[i], y[i]);
+  });
+}
+
 // f on elements, for three operands.
 template <class R, class A, class B, class C, class F>
 LT_INLINE void ternary_chunks(char *const *data, const int64_t *s, int64_t n, F f) {

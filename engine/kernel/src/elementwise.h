@@ -10,8 +10,8 @@
 namespace lt {
 namespace {
 
-constexpr int64_t kBlock = 512;  // elements converted at a time
-constexpr int64_t kTile = 32;
+constexpr int64_t kBlock = 512;                // elements converted at a time
+constexpr int64_t kTile = 64, kTileRows = 16;  // elements of a tile along dimensions 0 and 1
 
 struct Cursor {
   char *data[LT_OPERANDS];
@@ -42,29 +42,57 @@ LT_INLINE void walk(const lt_loop *l, int from, Cursor at, F body) {
 
 // Operands disagree when one moves along a cache line in dimension 0 and another in dimension 1.
 LT_INLINE bool wants_tiles(const lt_loop *l) {
-  if (l->ndim < 2 || l->sizes[0] < kTile || l->sizes[1] < kTile) return false;
+  if (l->ndim < 2 || l->sizes[0] < kTile || l->sizes[1] < kTileRows) return false;
   for (int k = 0; k < l->operands; k++)
     if (l->strides[k][1] != 0 && l->strides[k][0] >= 64 && l->strides[k][1] <= 16) return true;
   return false;
 }
 
-// Calls row(cursor, n) over all rows of dimension 0, tiled where that helps.
+// An input that is dense along dimension 1 only is turned over tile by tile, so that rows read it
+// along its memory.
+struct Turned {
+  TurnPlane turn[LT_OPERANDS];
+  alignas(64) char tile[LT_OPERANDS][kTile * kTileRows * 8];
+
+  // Finds such inputs, and changes their steps along dimension 0 to those in the tile.
+  LT_INLINE void find(const lt_loop *l, int64_t *strides) {
+    for (int k = 0; k < l->operands; k++) {
+      const int64_t size = dtype_size(l->memory[k]);
+      const bool dense = l->strides[k][1] == size && l->strides[k][0] >= 64;
+      turn[k] = k >= l->outputs && dense ? find_turn(size) : nullptr;
+      if (turn[k]) strides[k] = size;
+    }
+  }
+};
+
+// Calls row(cursor, n) over all rows of dimension 0, tiled where that helps. The steps along
+// dimension 0 are those in strides, which may change before the first call.
 template <class F>
-LT_INLINE void for_rows(const lt_loop *l, Cursor start, F row) {
+LT_INLINE void for_rows(const lt_loop *l, Cursor start, int64_t *strides, F row) {
   if (!wants_tiles(l)) {
     if (l->sizes[0] > 0) walk(l, 1, start, [&](const Cursor &at) { row(at, l->sizes[0]); });
     return;
   }
+  Turned turned;
+  turned.find(l, strides);
   walk(l, 2, start, [&](const Cursor &plane) {
-    for (int64_t j = 0; j < l->sizes[1]; j += kTile) {
-      int64_t rows = l->sizes[1] - j < kTile ? l->sizes[1] - j : kTile;
+    for (int64_t j = 0; j < l->sizes[1]; j += kTileRows) {
+      const int64_t rows = l->sizes[1] - j < kTileRows ? l->sizes[1] - j : kTileRows;
       for (int64_t i = 0; i < l->sizes[0]; i += kTile) {
-        int64_t n = l->sizes[0] - i < kTile ? l->sizes[0] - i : kTile;
-        for (int64_t r = j; r < j + rows; r++) {
-          Cursor at;
-          for (int k = 0; k < l->operands; k++)
-            at.data[k] = plane.data[k] + i * l->strides[k][0] + r * l->strides[k][1];
+        const int64_t n = l->sizes[0] - i < kTile ? l->sizes[0] - i : kTile;
+        Cursor at;
+        int64_t next[LT_OPERANDS];
+        for (int k = 0; k < l->operands; k++) {
+          at.data[k] = plane.data[k] + i * l->strides[k][0] + j * l->strides[k][1];
+          next[k] = l->strides[k][1];
+          if (!turned.turn[k]) continue;
+          next[k] = kTile * strides[k];
+          turned.turn[k](turned.tile[k], next[k], at.data[k], l->strides[k][0], n, rows);
+          at.data[k] = turned.tile[k];
+        }
+        for (int64_t r = 0; r < rows; r++) {
           row(at, n);
+          for (int k = 0; k < l->operands; k++) at.data[k] += next[k];
         }
       }
     }
@@ -94,14 +122,15 @@ void run_elementwise(const lt_loop *l) {
                               : find_cast(l->memory[k], l->compute[k]);
   }
   if (!convert) {
-    for_rows(l, start, [&](const Cursor &at, int64_t n) { row(at.data, strides, n, l->params); });
+    for_rows(l, start, strides,
+             [&](const Cursor &at, int64_t n) { row(at.data, strides, n, l->params); });
     return;
   }
   alignas(64) char blocks[LT_OPERANDS][kBlock * 16];
   int64_t block_strides[LT_OPERANDS];
-  for (int k = 0; k < l->operands; k++)
-    block_strides[k] = casts[k] ? dtype_size(l->compute[k]) : strides[k];
-  for_rows(l, start, [&](const Cursor &at, int64_t n) {
+  for_rows(l, start, strides, [&](const Cursor &at, int64_t n) {
+    for (int k = 0; k < l->operands; k++)
+      block_strides[k] = casts[k] ? dtype_size(l->compute[k]) : strides[k];
     for (int64_t i = 0; i < n; i += kBlock) {
       int64_t m = n - i < kBlock ? n - i : kBlock;
       char *data[LT_OPERANDS];
@@ -152,8 +181,10 @@ void run_copy(const lt_loop *l) {
     return;
   }
   const CastRow cast = find_cast(l->memory[1], l->memory[0]);
-  const int64_t ds = l->strides[0][0], ss = l->strides[1][0];
-  for_rows(l, start, [&](const Cursor &at, int64_t n) { cast(at.data[1], ss, at.data[0], ds, n); });
+  int64_t strides[2] = {l->strides[0][0], l->strides[1][0]};
+  for_rows(l, start, strides, [&](const Cursor &at, int64_t n) {
+    cast(at.data[1], strides[1], at.data[0], strides[0], n);
+  });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "../gemm.h"
 #include "rows.h"
+#include "vec.h"
 
 namespace lt {
 namespace {
@@ -14,13 +15,29 @@ constexpr int64_t kDepth = 256;  // elements of k in one panel
 constexpr int kRowsAtOnce = 4;
 
 template <class T>
-constexpr int kPanel = 128 / sizeof(T);  // columns in one panel
+constexpr int kPanel = 2 * LT_VECTOR_BYTES / sizeof(T);  // columns in one panel
 
 // acc[i][j] += a[i][p] * panel[p][j] for `rows` rows.
 template <class T, int kRows>
 LT_INLINE void tile(const T *const *a, int64_t step, const T *panel, int64_t depth,
                     T (*out)[kPanel<T>]) {
   constexpr int W = kPanel<T>;
+  if constexpr (kind_of<T> != kComplex) {
+    constexpr int N = Vec<T>::N;
+    Vec<T> sums[kRows][2];
+    for (int i = 0; i < kRows; i++) sums[i][0] = sums[i][1] = T(0);
+    for (int64_t p = 0; p < depth; p++) {
+      const Vec<T> low = load(panel + p * W), high = load(panel + p * W + N);
+      for (int i = 0; i < kRows; i++) {
+        const Vec<T> x = a[i][p * step];
+        sums[i][0] = sums[i][0] + x * low;
+        sums[i][1] = sums[i][1] + x * high;
+      }
+    }
+    for (int i = 0; i < kRows; i++)
+      for (int v = 0; v < 2; v++) store(out[i] + v * N, sums[i][v]);
+    return;
+  }
   T acc[kRows][W];
   for (int i = 0; i < kRows; i++)
     for (int j = 0; j < W; j++) acc[i][j] = T(0);

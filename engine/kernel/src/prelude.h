@@ -32,8 +32,8 @@ namespace {
 struct Bool {
   uint8_t v;
   Bool() = default;
-  Bool(bool b) : v(b) {}
-  operator bool() const { return v != 0; }
+  LT_INLINE Bool(bool b) : v(b) {}
+  LT_INLINE operator bool() const { return v != 0; }
 };
 
 struct Float16 {
@@ -47,24 +47,30 @@ template <class T>
 struct Complex {
   T re, im;
   Complex() = default;
-  Complex(T r, T i = T(0)) : re(r), im(i) {}
-  friend Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
-  friend Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
-  friend Complex operator*(Complex a, Complex b) {
+  LT_INLINE Complex(T r, T i = T(0)) : re(r), im(i) {}
+  LT_INLINE friend Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
+  LT_INLINE friend Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
+  LT_INLINE friend Complex operator*(Complex a, Complex b) {
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
   }
-  friend Complex operator-(Complex a) { return {-a.re, -a.im}; }
-  friend bool operator==(Complex a, Complex b) { return a.re == b.re && a.im == b.im; }
-  friend bool operator!=(Complex a, Complex b) { return !(a == b); }
-  // Smith's method: scaling by the larger part keeps the intermediate values in range.
-  friend Complex operator/(Complex a, Complex b) {
-    if (fabs(b.re) >= fabs(b.im)) {
-      if (b.re == 0 && b.im == 0) return {a.re / fabs(b.re), a.im / fabs(b.im)};
-      T r = b.im / b.re, d = b.re + b.im * r;
-      return {(a.re + a.im * r) / d, (a.im - a.re * r) / d};
-    }
-    T r = b.re / b.im, d = b.im + b.re * r;
-    return {(a.re * r + a.im) / d, (a.im * r - a.re) / d};
+  LT_INLINE friend Complex operator-(Complex a) { return {-a.re, -a.im}; }
+  LT_INLINE friend bool operator==(Complex a, Complex b) { return a.re == b.re && a.im == b.im; }
+  LT_INLINE friend bool operator!=(Complex a, Complex b) { return !(a == b); }
+  // Smith's method: scaling by the larger part keeps the intermediate values in range. Without
+  // branches, so that loops over it run in vectors.
+  LT_INLINE friend Complex operator/(Complex a, Complex b) {
+    const bool real = magnitude(b.re) >= magnitude(b.im), zero = b.re == 0 && b.im == 0;
+    const T large = real ? b.re : b.im, small = real ? b.im : b.re;
+    const T x = real ? a.re : a.im, y = real ? a.im : a.re;
+    const T r = small / large, d = large + small * r;
+    const T re = (x + y * r) / d, im = (real ? y - x * r : x * r - y) / d;
+    const T nothing = magnitude(b.re);
+    return {zero ? a.re / nothing : re, zero ? a.im / nothing : im};
+  }
+
+ private:
+  static LT_INLINE T magnitude(T x) {
+    return T(sizeof(T) == 4 ? __builtin_fabsf(x) : __builtin_fabs(x));
   }
 };
 

@@ -109,6 +109,10 @@ LT_INLINE void ternary_row(char *const *data, const int64_t *s, int64_t n, F f) 
 #define LT_FLOATING(OP) {LT_NONE, LT_NO_INTEGERS, LT_FLOATS(OP), LT_NO_COMPLEX}
 #define LT_FLOATING_COMPLEX(OP) {LT_NONE, LT_NO_INTEGERS, LT_FLOATS(OP), LT_COMPLEX(OP)}
 #define LT_COMPLEX_ONLY(OP) {LT_NONE, LT_NO_INTEGERS, LT_NO_FLOATS, LT_COMPLEX(OP)}
+// Kernels other than elementwise ones, which convert 16-bit floats themselves.
+#define LT_STORED_FLOATS(OP) LT_ROW(OP, lt::Float16), LT_ROW(OP, lt::BFloat16), LT_ROW(OP, float), LT_ROW(OP, double)
+#define LT_STORED_FLOATING(OP) {LT_NONE, LT_NO_INTEGERS, LT_STORED_FLOATS(OP), LT_NO_COMPLEX}
+#define LT_STORED_NUMBERS(OP) {LT_NONE, LT_INTEGERS(OP), LT_STORED_FLOATS(OP), LT_COMPLEX(OP)}
 // clang-format on
 
 // A kernel of one function that serves every dtype.

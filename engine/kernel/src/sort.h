@@ -61,27 +61,43 @@ struct Entry {
 
 constexpr int64_t kMerged = 512;  // rows up to this length are merged
 
-template <class E>
-void insertion(E *e, int64_t n) {
+template <class K>
+LT_INLINE K key_of(const Entry<K> &e) {
+  return e.key;
+}
+LT_INLINE uint8_t key_of(uint8_t k) { return k; }
+LT_INLINE uint16_t key_of(uint16_t k) { return k; }
+LT_INLINE uint32_t key_of(uint32_t k) { return k; }
+LT_INLINE uint64_t key_of(uint64_t k) { return k; }
+
+// The order of keys, alone or in entries.
+struct ByKey {
+  template <class E>
+  LT_INLINE bool operator()(const E &a, const E &b) const {
+    return key_of(a) < key_of(b);
+  }
+};
+template <class E, class Before = ByKey>
+void insertion(E *e, int64_t n, Before before = {}) {
   for (int64_t i = 1; i < n; i++) {
     const E x = e[i];
     int64_t j = i;
-    for (; j > 0 && x.key < e[j - 1].key; j--) e[j] = e[j - 1];
+    for (; j > 0 && before(x, e[j - 1]); j--) e[j] = e[j - 1];
     e[j] = x;
   }
 }
 
 // Sorts e with the help of other, which is as long; returns whichever of the two holds the result.
-template <class E>
-E *merge_sort(E *e, E *other, int64_t n) {
+template <class E, class Before = ByKey>
+E *merge_sort(E *e, E *other, int64_t n, Before before = {}) {
   constexpr int64_t kRun = 16;
-  for (int64_t i = 0; i < n; i += kRun) insertion(e + i, n - i < kRun ? n - i : kRun);
+  for (int64_t i = 0; i < n; i += kRun) insertion(e + i, n - i < kRun ? n - i : kRun, before);
   for (int64_t run = kRun; run < n; run *= 2) {
     for (int64_t i = 0; i < n; i += 2 * run) {
       const int64_t mid = i + run < n ? i + run : n, end = i + 2 * run < n ? i + 2 * run : n;
       int64_t a = i, b = mid;
       for (int64_t k = i; k < end; k++)
-        other[k] = b >= end || (a < mid && !(e[b].key < e[a].key)) ? e[a++] : e[b++];
+        other[k] = b >= end || (a < mid && !before(e[b], e[a])) ? e[a++] : e[b++];
     }
     E *swap = e;
     e = other;
@@ -92,20 +108,21 @@ E *merge_sort(E *e, E *other, int64_t n) {
 
 template <class E>
 E *radix_sort(E *e, E *other, int64_t n) {
-  constexpr int kDigits = sizeof(e->key);
+  constexpr int kDigits = sizeof(key_of(*e));
   int64_t counts[kDigits][256];
   memset(counts, 0, sizeof(counts));
   for (int64_t i = 0; i < n; i++)
-    for (int d = 0; d < kDigits; d++) counts[d][(e[i].key >> (8 * d)) & 255]++;
+    for (int d = 0; d < kDigits; d++) counts[d][(key_of(e[i]) >> (8 * d)) & 255]++;
   for (int d = 0; d < kDigits; d++) {
-    if (counts[d][(e[0].key >> (8 * d)) & 255] == n) continue;  // the digit is the same everywhere
+    if (counts[d][(key_of(e[0]) >> (8 * d)) & 255] == n)
+      continue;  // the digit is the same everywhere
     int64_t at = 0;
     for (int64_t &c : counts[d]) {
       const int64_t size = c;
       c = at;
       at += size;
     }
-    for (int64_t i = 0; i < n; i++) other[counts[d][(e[i].key >> (8 * d)) & 255]++] = e[i];
+    for (int64_t i = 0; i < n; i++) other[counts[d][(key_of(e[i]) >> (8 * d)) & 255]++] = e[i];
     E *swap = e;
     e = other;
     other = swap;
@@ -124,14 +141,26 @@ void entries(E *e, const T *in, int64_t n, bool descending) {
 template <class T>
 using EntryOf = Entry<typename KeyOf<sizeof(T)>::type>;
 
+// Sorts keys, or entries by their keys.
+template <class E>
+E *sorted_keys(E *e, E *other, int64_t n) {
+  return n <= kMerged ? merge_sort(e, other, n) : radix_sort(e, other, n);
+}
+
 // Entries of n values in order, their indices with them.
 template <class T>
 auto sorted_entries(const T *in, int64_t n, bool descending, void *scratch) {
   auto *e = (EntryOf<T> *)scratch;
   entries(e, in, n, descending);
-  return n <= kMerged ? merge_sort(e, e + n, n) : radix_sort(e, e + n, n);
+  return sorted_keys(e, e + n, n);
 }
 
 }  // namespace
 }  // namespace lt
+
+// 16-bit floats are sorted by their bits, without conversion.
+#define LT_SORTED(OP)                                                    \
+  {LT_ROW(OP, lt::Bool),     LT_INTEGERS(OP),   LT_ROW(OP, lt::Float16), \
+   LT_ROW(OP, lt::BFloat16), LT_ROW(OP, float), LT_ROW(OP, double)}
+
 #endif

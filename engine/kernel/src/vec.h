@@ -22,20 +22,7 @@
 #endif
 #endif
 
-#if defined(__x86_64__)
-#ifdef __clang__
-#include <immintrin.h>
-#else
-// GCC 12 warns about its own _mm512_undefined_ps().
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#include <immintrin.h>
-#pragma GCC diagnostic pop
-#endif
-#elif defined(__aarch64__)
-#include <arm_neon.h>
-#endif
+#include "intrinsics.h"
 
 // LT_FMA: the tier has a fused multiply-add instruction.
 #if defined(__FMA__) || defined(__aarch64__)

@@ -249,7 +249,7 @@ func (f form) cArgument(i int) string {
 	case "pointer":
 		return fmt.Sprintf("%s.pointer = (void *)%s;", slot, name)
 	case "device":
-		return fmt.Sprintf("LT_ENUM(%s.type, -1, 2, %s); %s.device = %s;", name, op, slot, name)
+		return fmt.Sprintf("LT_ENUM(%s.type, -1, 5, %s); %s.device = %s;", name, op, slot, name)
 	case "dtype":
 		last := 13
 		if f.op.Args[0].Type.Base == "Storage" {

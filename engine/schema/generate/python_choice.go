@@ -50,7 +50,7 @@ func (c *code) choice(f *pyFunction) {
 	c.line("raise _no_overload(\"%s\", (%s), args, kwargs)", f.name, f.signatures())
 	c.indent--
 	for _, v := range f.overloads {
-		c.line("if %s:", strings.Join(v.conditions(skip), " and "))
+		c.line("if %s:", strings.Join(append(v.conditions(skip), f.keywordConditions(v)...), " and "))
 		c.indent++
 		c.line("return %s(%s*args, **kwargs)", v.private, first)
 		c.indent--
@@ -214,6 +214,31 @@ func (v *pyOverload) conditions(skip int) []string {
 			continue
 		}
 		out = append(out, fmt.Sprintf("%s(%s)", predicate, value))
+	}
+	return out
+}
+
+// keywordConditions are the tests of the keyword-only arguments of v that have another type in another overload.
+func (f *pyFunction) keywordConditions(v *pyOverload) []string {
+	var out []string
+	for _, a := range v.op.Args {
+		kind := a.Type.Base
+		if a.Type.List {
+			kind += "[]"
+		}
+		predicate, ok := pyPredicates[kind]
+		if !ok || !a.KwOnly || !slices.ContainsFunc(f.overloads, func(w *pyOverload) bool {
+			return slices.ContainsFunc(w.op.Args, func(b schema.Arg) bool {
+				return b.Name == a.Name && (b.Type.Base != a.Type.Base || b.Type.List != a.Type.List)
+			})
+		}) {
+			continue
+		}
+		test := fmt.Sprintf(`%s(kwargs["%s"])`, predicate, pyName(a.Name))
+		if a.Default != "" {
+			test = fmt.Sprintf(`_or_none(%s, kwargs.get("%s"))`, predicate, pyName(a.Name))
+		}
+		out = append(out, test)
 	}
 	return out
 }

@@ -1,1 +1,5 @@
+from .._tensor import Tensor
+from ..gen_functions import relu_ as relu_
 from ..gen_nn_functional import *  # noqa: F403
+
+def relu(input: Tensor, inplace: bool = ...) -> Tensor: ...

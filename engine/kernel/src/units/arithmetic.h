@@ -14,8 +14,21 @@ namespace {
     }                                                                                           \
   };
 
-LT_BINARY(Add, T(a + b))
-LT_BINARY(Sub, T(a - b))
+// A binary kernel that treats the parts of complex numbers alike.
+#define LT_BINARY_PARTS(NAME, ...)                                                        \
+  struct NAME {                                                                           \
+    template <class T>                                                                    \
+    static void row(char *const *data, const int64_t *strides, int64_t n, const void *) { \
+      const auto f = [](auto a, auto b) { return decltype(a)(__VA_ARGS__); };             \
+      if constexpr (kind_of<T> == kComplex)                                               \
+        parts_binary<T>(data, strides, n, f);                                             \
+      else                                                                                \
+        binary_row<T, T, T>(data, strides, n, f);                                         \
+    }                                                                                     \
+  };
+
+LT_BINARY_PARTS(Add, a + b)
+LT_BINARY_PARTS(Sub, a - b)
 
 // Products of complex numbers, as vectors of alternating real and imaginary parts.
 template <class T, size_t... I>
@@ -55,7 +68,27 @@ struct Mul {
   }
 };
 
-LT_BINARY(Div, T(a / b))
+struct Div {
+  template <class T>
+  static void row(char *const *data, const int64_t *strides, int64_t n, const void *) {
+    if constexpr (kind_of<T> == kComplex) {
+      chunked<T, T, T>(data, strides, n, [](T *out, int64_t m, const T *a, const T *b) {
+        using R = RealOf<T>;
+        const R *x = (const R *)a, *y = (const R *)b;
+        R *z = (R *)out;
+#pragma GCC ivdep
+        for (int64_t i = 0; i < 2 * m; i += 2) {
+          const T q = T(x[i], x[i + 1]) / T(y[i], y[i + 1]);
+          z[i] = q.re;
+          z[i + 1] = q.im;
+        }
+      });
+    } else {
+      binary_row<T, T, T>(data, strides, n, [](T a, T b) -> T { return T(a / b); });
+    }
+  }
+};
+
 LT_BINARY_ALPHA(AddScaled, T(a + T(alpha * b)))
 
 }  // namespace

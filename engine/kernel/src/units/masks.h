@@ -1,8 +1,6 @@
 // Positions and elements that a mask selects, and the range of an index.
+#include "../intrinsics.h"
 #include "../rows.h"
-#ifdef __AVX512F__
-#include <immintrin.h>
-#endif
 
 namespace lt {
 namespace {

@@ -199,11 +199,11 @@ using All = Fold<LogicFold<false>>;
    LT_REDUCER(OP, double)}
 
 LT_UNIT(reduce_minmax){
-    {"amax", "", LT_REDUCED_ORDERED(Max)},
-    {"amin", "", LT_REDUCED_ORDERED(Min)},
-    {"argmax", "", LT_REDUCED_ORDERED(ArgMax)},
-    {"argmin", "", LT_REDUCED_ORDERED(ArgMin)},
-    {"any", "", {LT_REDUCER(Any, lt::Bool)}},
-    {"all", "", {LT_REDUCER(All, lt::Bool)}},
+    {"amax", "reduce", LT_REDUCED_ORDERED(Max)},
+    {"amin", "reduce", LT_REDUCED_ORDERED(Min)},
+    {"argmax", "reduce", LT_REDUCED_ORDERED(ArgMax)},
+    {"argmin", "reduce", LT_REDUCED_ORDERED(ArgMin)},
+    {"any", "reduce", {LT_REDUCER(Any, lt::Bool)}},
+    {"all", "reduce", {LT_REDUCER(All, lt::Bool)}},
     LT_END,
 };

@@ -80,11 +80,11 @@ using NormMin = Fold<NormExtreme<false, T>>;
 #define LT_NORM(OP) {LT_NONE, LT_NO_INTEGERS, LT_REDUCED_FLOATS(OP), LT_REDUCED_COMPLEX(OP)}
 
 LT_UNIT(reduce_norm){
-    {"norm_zero", "", LT_NORM(NormZero)},
-    {"norm_one", "", LT_NORM(NormOne)},
-    {"norm_two", "", LT_NORM(NormTwo)},
-    {"norm_p", "", LT_NORM(NormP)},
-    {"norm_max", "", LT_NORM(NormMax)},
-    {"norm_min", "", LT_NORM(NormMin)},
+    {"norm_zero", "reduce", LT_NORM(NormZero)},
+    {"norm_one", "reduce", LT_NORM(NormOne)},
+    {"norm_two", "reduce", LT_NORM(NormTwo)},
+    {"norm_p", "reduce", LT_NORM(NormP)},
+    {"norm_max", "reduce", LT_NORM(NormMax)},
+    {"norm_min", "reduce", LT_NORM(NormMin)},
     LT_END,
 };

@@ -138,7 +138,7 @@ struct ComplexVar {
 
 LT_UNIT(reduce_var){
     {"var",
-     "",
+     "reduce",
      {LT_NONE, LT_NO_INTEGERS, LT_NONE, LT_NONE, LT_REDUCER(Var, float), LT_REDUCER(Var, double),
       LT_REDUCER(ComplexVar, lt::Complex64), LT_REDUCER(ComplexVar, lt::Complex128)}},
     LT_END,

@@ -1,6 +1,7 @@
-// Cumulative sums, products and extremes. Float32 accumulates in float64.
+// Cumulative sums, products and extremes. Floats of up to 32 bits accumulate in float64.
 #include "../../scan.h"
 
+#include "../cast.h"
 #include "../rows.h"
 
 namespace lt {
@@ -15,6 +16,10 @@ struct Accumulator<float> {
   using type = double;
 };
 template <>
+struct Accumulator<Float16> : Accumulator<float> {};
+template <>
+struct Accumulator<BFloat16> : Accumulator<float> {};
+template <>
 struct Accumulator<Complex64> {
   using type = Complex128;
 };
@@ -24,46 +29,66 @@ LT_INLINE A grown(T x) {
   if constexpr (kind_of<T> == kComplex)
     return A(x.re, x.im);
   else
-    return A(x);
+    return A(load_value(x));
 }
 template <class T, class A>
 LT_INLINE T shrunk(A a) {
   if constexpr (kind_of<T> == kComplex)
     return T((RealOf<T>)a.re, (RealOf<T>)a.im);
   else
-    return T(a);
+    return store_real<T>(a);
 }
 
 constexpr int64_t kStrip = 256;  // inner positions that run side by side
+constexpr int64_t kChains = 8;   // rows that run side by side, as each waits for its last element
 
-// Step has first(x) and next(accumulated, x).
+// kRows rows of n elements, step from one element to the next. Step has start() and
+// next(accumulated, x).
+template <class Step, int64_t kRows, class T>
+LT_INLINE void accumulate_rows(const T *in, T *out, int64_t n, int64_t step, int64_t row) {
+  using A = typename Accumulator<T>::type;
+  A a[kRows];
+  for (int64_t k = 0; k < kRows; k++) a[k] = Step::template start<A>();
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t k = 0; k < kRows; k++) {
+      a[k] = Step::template next<A>(a[k], grown<A>(in[k * row + i * step]));
+      out[k * row + i * step] = shrunk<T>(a[k]);
+    }
+  }
+}
+
+// Rows of w adjacent positions, n times step apart.
+template <class Step, class T>
+LT_INLINE void accumulate_strip(const T *in, T *out, int64_t n, int64_t step, int64_t w) {
+  using A = typename Accumulator<T>::type;
+  A a[kStrip];
+  for (int64_t k = 0; k < w; k++) a[k] = Step::template start<A>();
+  for (; n > 0; n--, in += step, out += step) {
+#pragma GCC ivdep
+    for (int64_t k = 0; k < w; k++) {
+      a[k] = Step::template next<A>(a[k], grown<A>(in[k]));
+      out[k] = shrunk<T>(a[k]);
+    }
+  }
+}
+
 template <class Step, class T>
 void accumulate(const lt_scan *s) {
-  using A = typename Accumulator<T>::type;
   const T *in = (const T *)s->in;
   T *out = (T *)s->out[0];
-  for (int64_t o = 0; o < s->outer; o++, in += s->n * s->inner, out += s->n * s->inner) {
+  const int64_t row = s->n * s->inner;
+  for (int64_t o = 0; o < s->outer; o++, in += row, out += row) {
+    if (s->width == 1 && s->outer - o >= kChains) {
+      accumulate_rows<Step, kChains, T>(in, out, s->n, s->inner, row);
+      o += kChains - 1, in += (kChains - 1) * row, out += (kChains - 1) * row;
+      continue;
+    }
     for (int64_t j = 0; j < s->width; j += kStrip) {
       const int64_t w = s->width - j < kStrip ? s->width - j : kStrip;
-      if (w == 1) {
-        A a = Step::template start<A>();
-        for (int64_t i = 0; i < s->n; i++) {
-          a = Step::template next<A>(a, grown<A>(in[i * s->inner + j]));
-          out[i * s->inner + j] = shrunk<T>(a);
-        }
-        continue;
-      }
-      A a[kStrip];
-      for (int64_t k = 0; k < w; k++) a[k] = Step::template start<A>();
-      for (int64_t i = 0; i < s->n; i++) {
-        const T *from = in + i * s->inner + j;
-        T *to = out + i * s->inner + j;
-#pragma GCC ivdep
-        for (int64_t k = 0; k < w; k++) {
-          a[k] = Step::template next<A>(a[k], grown<A>(from[k]));
-          to[k] = shrunk<T>(a[k]);
-        }
-      }
+      if (w == 1)
+        accumulate_rows<Step, 1, T>(in + j, out + j, s->n, s->inner, row);
+      else
+        accumulate_strip<Step, T>(in + j, out + j, s->n, s->inner, w);
     }
   }
 }
@@ -144,19 +169,18 @@ struct CumExtreme {
     const T *in = (const T *)s->in;
     T *out = (T *)s->out[0];
     int64_t *at = (int64_t *)s->out[1];
+    const int64_t step = s->inner;
     for (int64_t o = 0; o < s->outer; o++) {
       for (int64_t j = 0; j < s->width; j++) {
-        const int64_t base = o * s->n * s->inner + j;
-        T best = in[base];
-        int64_t index = 0;
-        for (int64_t i = 0; i < s->n; i++) {
-          const T x = in[base + i * s->inner];
-          if (x != x || (best == best && (kLargest ? x >= best : x <= best))) {
-            best = x;
-            index = i;
-          }
-          out[base + i * s->inner] = best;
-          at[base + i * s->inner] = index;
+        const int64_t base = o * s->n * step + j, end = base + s->n * step;
+        for (int64_t p = base; p < end;) {  // runs that one element is the extreme of
+          const T best = in[p];
+          const int64_t index = (p - base) / step;
+          do {
+            out[p] = best;
+            at[p] = index;
+            p += step;
+          } while (p < end && !(in[p] != in[p] || (kLargest ? in[p] >= best : in[p] <= best)));
         }
       }
     }
@@ -169,10 +193,10 @@ using Cummin = CumExtreme<false>;
 }  // namespace lt
 
 LT_UNIT(scan){
-    {"cumsum", "", LT_NUMBERS(Cumsum)},
-    {"cumprod", "", LT_NUMBERS(Cumprod)},
-    {"logcumsumexp", "", LT_FLOATING_COMPLEX(LogCumsumExp)},
-    {"cummax", "", LT_ORDERED(Cummax)},
-    {"cummin", "", LT_ORDERED(Cummin)},
+    {"cumsum", "scan", LT_STORED_NUMBERS(Cumsum)},
+    {"cumprod", "scan", LT_STORED_NUMBERS(Cumprod)},
+    {"logcumsumexp", "scan", LT_FLOATING_COMPLEX(LogCumsumExp)},
+    {"cummax", "scan", LT_ORDERED(Cummax)},
+    {"cummin", "scan", LT_ORDERED(Cummin)},
     LT_END,
 };

@@ -78,7 +78,6 @@ struct DivideByCount {
 }  // namespace lt
 
 // clang-format off
-#define LT_STORED_FLOATS(OP) LT_ROW(OP, lt::Float16), LT_ROW(OP, lt::BFloat16), LT_ROW(OP, float), LT_ROW(OP, double)
 #define LT_STORED(OP) {LT_ROW(OP, lt::Bool), LT_INTEGERS(OP), LT_STORED_FLOATS(OP), LT_ROW(OP, lt::Complex64), \
                        LT_ROW(OP, lt::Complex128), LT_ROW(OP, lt::Complex32), LT_ROW(OP, lt::BComplex32)}
 #define LT_STORED_ORDERED(OP) {LT_ROW(OP, lt::Bool), LT_INTEGERS(OP), LT_STORED_FLOATS(OP), LT_NO_COMPLEX}

@@ -35,7 +35,16 @@ LT_INLINE Complex<T> direction(Complex<T> z) {
 LT_UNARY_TO(Abs, RealOf<T>, magnitude(a))
 LT_UNARY(Sign, sign_of(a))
 LT_UNARY(Direction, direction(a))
-LT_UNARY(Neg, T(-a))
+struct Neg {
+  template <class T>
+  static void row(char *const *data, const int64_t *strides, int64_t n, const void *) {
+    const auto negative = [](auto a) { return decltype(a)(-a); };
+    if constexpr (kind_of<T> == kComplex)
+      parts_unary<T>(data, strides, n, negative);
+    else
+      unary_row<T, T>(data, strides, n, negative);
+  }
+};
 LT_UNARY(Square, T(a *a))
 LT_UNARY(Reciprocal, T(T(1) / a))
 LT_UNARY(ConjPhysical, T(a.re, -a.im))

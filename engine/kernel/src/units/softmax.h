@@ -2,6 +2,7 @@
 // element.
 #include "../../scan.h"
 
+#include "../cast.h"
 #include "../chunks.h"
 #include "../vmath_exp.h"
 #include "../vmath_log.h"
@@ -11,17 +12,48 @@ namespace {
 
 enum SoftKind { kSoftmax, kLogSoftmax, kLogSumExp };
 
-template <class T>
-LT_INLINE T exp_of(T x) {
-  return vexp(Vec<T>(x))[0];
+// The dtype that elements of dtype M are computed in.
+template <class M>
+using Wider = __typeof__(load_value(M()));
+
+constexpr int64_t kRun = 2048;  // elements converted at a time
+
+// n elements of dtype M as elements of dtype T: where they are, or converted into buffer.
+template <class T, class M>
+LT_INLINE const T *read_run(const M *x, int64_t n, T *buffer) {
+  if constexpr (__is_same(T, M)) return x;
+  cast_row<M, T>((const char *)x, sizeof(M), (char *)buffer, sizeof(T), n);
+  return buffer;
 }
 
-// The largest of n adjacent elements; NaN wins.
+// Writes y[i] = f(i) through a buffer where dtypes differ.
+template <class T, class M, class F>
+LT_INLINE void write_run(M *out, int64_t n, T *buffer, F f) {
+  T *y = buffer;
+  if constexpr (__is_same(T, M)) y = out;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; i++) y[i] = f(i);
+  if constexpr (!__is_same(T, M))
+    cast_row<T, M>((const char *)buffer, sizeof(T), (char *)out, sizeof(M), n);
+}
+
+// The largest of n adjacent elements and of best; NaN wins.
 template <class T>
-T largest(const T *x, int64_t n) {
-  T best = -INFINITY;
-  bool nan = false;
-  for (int64_t i = 0; i < n; i++) {
+T largest(const T *x, int64_t n, T best) {
+  constexpr int N = Vec<T>::N;
+  Vec<T> tops[2] = {best, best};
+  auto bad = tops[0] != tops[0];
+  int64_t i = 0;
+  for (; i + 2 * N <= n; i += 2 * N)
+    for (int k = 0; k < 2; k++) {
+      const Vec<T> v = load(x + i + k * N);
+      bad = bad | (v != v);
+      tops[k] = max(v, tops[k]);
+    }
+  tops[0] = max(tops[0], tops[1]);
+  for (int k = 0; k < N; k++) best = tops[0][k] > best ? tops[0][k] : best;
+  bool nan = any(bad);
+  for (; i < n; i++) {
     best = x[i] > best ? x[i] : best;
     nan |= x[i] != x[i];
   }
@@ -54,57 +86,101 @@ double exponentials(const T *x, int64_t n, T shift, T *out) {
   return total;
 }
 
-template <SoftKind kKind, class T>
+// One row of n elements after the other, in runs: their largest, the sum of exponentials, the
+// results. Exponentials are kept in out where that has their dtype, else taken anew.
+template <SoftKind kKind, class M>
 void soft_rows(const lt_scan *s) {
-  const T *in = (const T *)s->in;
-  T *out = (T *)s->out[0];
+  using T = Wider<M>;
+  constexpr bool kKept = kKind == kSoftmax && __is_same(T, M);
+  alignas(64) T from[kRun], to[kRun];
+  const M *in = (const M *)s->in;
+  M *out = (M *)s->out[0];
   for (int64_t o = 0; o < s->outer; o++, in += s->n) {
-    const T top = largest(in, s->n);
-    if constexpr (kKind == kLogSumExp) {
-      out[o] =
-          isinf(top) || s->n == 0 ? top : T(top + log(exponentials<T>(in, s->n, top, nullptr)));
-    } else if constexpr (kKind == kSoftmax) {
-      const T scale = T(1 / exponentials<T>(in, s->n, top, out));
-      for (int64_t i = 0; i < s->n; i++) out[i] *= scale;
-      out += s->n;
-    } else {
-      const T scale = T(log(exponentials<T>(in, s->n, top, nullptr)));
-      for (int64_t i = 0; i < s->n; i++) out[i] = in[i] - top - scale;
-      out += s->n;
+    T top = -INFINITY;
+    for (int64_t i = 0; i < s->n; i += kRun) {
+      const int64_t m = s->n - i < kRun ? s->n - i : kRun;
+      top = largest<T>(read_run(in + i, m, from), m, top);
     }
+    const bool again = s->n > kRun;  // from holds the last run only
+    const auto run = [&](int64_t i, int64_t m) {
+      return again || __is_same(T, M) ? read_run(in + i, m, from) : from;
+    };
+    double sum = 0;
+    for (int64_t i = 0; i < s->n; i += kRun) {
+      const int64_t m = s->n - i < kRun ? s->n - i : kRun;
+      if constexpr (kKept)
+        sum += exponentials<T>(run(i, m), m, top, out + i);
+      else
+        sum += exponentials<T>(run(i, m), m, top, nullptr);
+    }
+    if constexpr (kKind == kLogSumExp) {
+      out[o] = isinf(top) || s->n == 0 ? top : T(top + log(sum));
+      continue;
+    }
+    const T scale = kKind == kSoftmax ? T(1 / sum) : T(log(sum));
+    for (int64_t i = 0; i < s->n; i += kRun) {
+      const int64_t m = s->n - i < kRun ? s->n - i : kRun;
+      const T *x;
+      if constexpr (kKept) {
+        x = out + i;
+      } else {
+        x = run(i, m);
+        if (kKind == kSoftmax) {
+          exponentials<T>(x, m, top, to);
+          x = to;
+        }
+      }
+      write_run<T>(out + i, m, to, [&](int64_t k) {
+        return kKind == kSoftmax ? x[k] * scale : x[k] - top - scale;
+      });
+    }
+    out += s->n;
   }
 }
 
 // The same along a dimension that is not the last, for strips of neighbours.
-template <SoftKind kKind, class T>
+template <SoftKind kKind, class M>
 void soft_columns(const lt_scan *s) {
-  constexpr int64_t W = 64;
+  using T = Wider<M>;
+  constexpr bool kKept = kKind == kSoftmax && __is_same(T, M);
+  constexpr int64_t W = 128;
   const int64_t step = s->inner;
   for (int64_t o = 0; o < s->outer; o++) {
     for (int64_t j = 0; j < s->width; j += W) {
       const int64_t w = s->width - j < W ? s->width - j : W;
-      const T *in = (const T *)s->in + o * s->n * step + j;
-      T *out = (T *)s->out[0] + o * s->n * step + j;
-      T top[W], row[W];
+      const M *in = (const M *)s->in + o * s->n * step + j;
+      M *out = (M *)s->out[0] + o * s->n * step + j;
+      alignas(64) T top[W], row[W], from[W];
       double sum[W];
       for (int64_t k = 0; k < W; k++) top[k] = -INFINITY, sum[k] = 0, row[k] = 0;
-      for (int64_t i = 0; i < s->n; i++)
-        for (int64_t k = 0; k < w; k++) {
-          const T x = in[i * step + k];
-          top[k] = x > top[k] || x != x ? x : top[k];
-        }
       for (int64_t i = 0; i < s->n; i++) {
-        for (int64_t k = 0; k < w; k++) row[k] = in[i * step + k] - top[k];
-        for (int64_t k = 0; k < w; k += Vec<T>::N) store(row + k, vexp(load(row + k)));
-        for (int64_t k = 0; k < w; k++) sum[k] += (double)row[k];
-        if (kKind == kSoftmax)
-          for (int64_t k = 0; k < w; k++) out[i * step + k] = row[k];
+        const T *x = read_run(in + i * step, w, from);
+        for (int64_t k = 0; k < w; k++) top[k] = x[k] > top[k] || x[k] != x[k] ? x[k] : top[k];
       }
-      for (int64_t k = 0; k < w; k++) row[k] = kKind == kSoftmax ? T(1 / sum[k]) : T(log(sum[k]));
-      for (int64_t i = 0; i < s->n; i++)
-        for (int64_t k = 0; k < w; k++)
-          out[i * step + k] =
-              kKind == kSoftmax ? out[i * step + k] * row[k] : in[i * step + k] - top[k] - row[k];
+      const auto exponentiate = [&](int64_t i) {
+        const T *x = read_run(in + i * step, w, from);
+        for (int64_t k = 0; k < w; k++) row[k] = x[k] - top[k];
+        for (int64_t k = 0; k < w; k += Vec<T>::N) store(row + k, vexp(load(row + k)));
+      };
+      for (int64_t i = 0; i < s->n; i++) {
+        exponentiate(i);
+        for (int64_t k = 0; k < w; k++) sum[k] += (double)row[k];
+        if constexpr (kKept) memcpy(out + i * step, row, (size_t)w * sizeof(T));
+      }
+      T scale[W];
+      for (int64_t k = 0; k < w; k++) scale[k] = kKind == kSoftmax ? T(1 / sum[k]) : T(log(sum[k]));
+      for (int64_t i = 0; i < s->n; i++) {
+        const T *x = row;
+        if constexpr (kKept)
+          x = out + i * step;
+        else if constexpr (kKind == kSoftmax)
+          exponentiate(i);
+        else
+          x = read_run(in + i * step, w, from);
+        write_run<T>(out + i * step, w, row, [&](int64_t k) {
+          return kKind == kSoftmax ? x[k] * scale[k] : x[k] - top[k] - scale[k];
+        });
+      }
     }
   }
 }
@@ -127,8 +203,8 @@ using LogSumExp = Soft<kLogSumExp>;
 }  // namespace lt
 
 LT_UNIT(softmax){
-    {"softmax", "", LT_FLOATING(Softmax)},
-    {"log_softmax", "", LT_FLOATING(LogSoftmax)},
-    {"logsumexp", "", LT_FLOATING(LogSumExp)},
+    {"softmax", "scan", LT_STORED_FLOATING(Softmax)},
+    {"log_softmax", "scan", LT_STORED_FLOATING(LogSoftmax)},
+    {"logsumexp", "scan", LT_FLOATING(LogSumExp)},
     LT_END,
 };

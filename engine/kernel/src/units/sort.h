@@ -1,4 +1,5 @@
 // Sorting, selection and search.
+#include "../search.h"
 #include "../select.h"
 
 namespace lt {
@@ -73,16 +74,23 @@ struct Select {
   static void row(const lt_scan *s) {
     for (int64_t o = 0; o < s->outer; o++) {
       const T *in = (const T *)s->in + o * s->n;
-      const auto *e = sorted_entries(in, s->n, false, (void *)s->scratch);
-      int64_t n = s->n;
+      auto *e = (EntryOf<T> *)s->scratch;
+      entries(e, in, s->n, false);
+      int64_t n = s->n, nan = -1;
       if constexpr (kind_of<T> == kFloating) {
-        const auto nan = (decltype(e->key))~(decltype(e->key))0;
-        while (n > 0 && e[n - 1].key == nan) n--;
+        for (int64_t i = s->n; i-- > 0;) {
+          if (e[i].key != (decltype(e->key))~(decltype(e->key))0) continue;
+          n--;
+          nan = i;  // the first in the end
+        }
       }
-      int64_t at = (n - 1) / 2;
-      if (n < s->n && (kKind == kMedian || n == 0)) at = n;  // the first NaN
-      ((T *)s->out[0])[o] = in[e[at].index];
-      ((int64_t *)s->out[1])[o] = e[at].index;
+      int64_t at = nan;
+      if (n == s->n || (kKind == kNanMedian && n > 0)) {
+        introselect(e, (n - 1) / 2, s->n);
+        at = e[(n - 1) / 2].index;
+      }
+      ((T *)s->out[0])[o] = in[at];
+      ((int64_t *)s->out[1])[o] = at;
     }
   }
 };
@@ -124,20 +132,17 @@ struct SearchSorted {
       const int64_t *order = s->scratch ? (const int64_t *)s->scratch + o * s->inner : nullptr;
       const T *values = (const T *)s->out[0] + o * s->width;
       int64_t *out = (int64_t *)s->out[1] + o * s->width;
-      const bool right = s->params[0] != 0;
-      for (int64_t i = 0; i < s->width; i++) {
-        const auto key = sort_key(values[i]);
-        int64_t lo = 0, hi = s->n;
-        while (lo < hi) {
-          const int64_t mid = lo + (hi - lo) / 2;
-          const auto at = sort_key(in[order ? order[mid] : mid]);
-          if (right ? at <= key : at < key)
-            lo = mid + 1;
-          else
-            hi = mid;
-        }
-        out[i] = lo;
-      }
+      const auto search = [&](auto before) {
+        using K = decltype(sort_key(*in));
+        search_all<K>(
+            s->width, s->n, [=](int64_t i) { return sort_key(values[i]); },
+            [=](int64_t j, K key) { return before(sort_key(in[order ? order[j] : j]), key); },
+            [=](int64_t i, int64_t at) { out[i] = at; });
+      };
+      if (s->params[0])
+        search([](auto a, auto b) { return a <= b; });
+      else
+        search([](auto a, auto b) { return a < b; });
     }
   }
 };
@@ -147,11 +152,6 @@ using NanMedian = Select<kNanMedian>;
 
 }  // namespace
 }  // namespace lt
-
-// 16-bit floats are sorted by their bits, without conversion.
-#define LT_SORTED(OP)                                                    \
-  {LT_ROW(OP, lt::Bool),     LT_INTEGERS(OP),   LT_ROW(OP, lt::Float16), \
-   LT_ROW(OP, lt::BFloat16), LT_ROW(OP, float), LT_ROW(OP, double)}
 
 LT_UNIT(sort){
     {"sort", "", LT_SORTED(Sort)},

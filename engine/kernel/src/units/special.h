@@ -7,31 +7,120 @@
 namespace lt {
 namespace {
 
-// erf^-1: a polynomial of M. Giles (Approximating the erfinv function, 2010) in the middle and the
-// leading term of erfc's asymptotic series in the tails, then Halley's steps, on erfc where x is
-// near 1.
-LT_INLINE Doubles verfinv(Doubles x, int steps) {
-  const Doubles m = abs(x), rest = Doubles(1.0) - m;
-  const Doubles log_rest = vlog(rest), w = -(log_rest + vlog1p(m)), c = w - 2.5;
-  const Doubles middle =
-      m * poly(c, 1.50140941, 0.246640727, -0.00417768164, -0.00125372503, 0.00021858087,
-               -4.39150654e-06, -3.5233877e-06, 3.43273939e-07, 2.81022636e-08);
-  const Doubles l = max(Doubles(1.0), -log_rest);
-  Doubles y = select(w < 5.0, middle, sqrt(l - vlog(l * 3.14159265358979323846) * 0.5));
-  for (int i = 0; i < steps; i++) {
-    const Doubles error = select(m < 0.5, verf(y) - m, rest - verfc(y));
-    const Doubles u = error * vexp(y * y) * 0.88622692545275801365;
-    y = y - u / fma(y, u, Doubles(1.0));
-  }
-  y = select(m < 1e-8, m * 0.88622692545275801365, y);
-  y = select(m == 1.0, Doubles(Format<double>::infinity), y);
-  y = select(m <= 1.0, y, Doubles(Format<double>::nan));
+// erf^-1 x = x P(w) with w = -log(1 - x^2) below 5 and x Q(sqrt w) beyond (the transformation of
+// M. Giles, Approximating the erfinv function, 2010; the polynomials are Chebyshev interpolants).
+// P is good to 2^-34.
+LT_INLINE Doubles erfinv_exponent(Doubles m) {
+  const Split<double> s = split((Doubles(1.0) - m) * (Doubles(1.0) + m));
+  return -fma(s.k, Doubles(0x1.62e42fefa39efp-1), log_short(s.f));
+}
+LT_INLINE Doubles erfinv_middle(Doubles w) {
+  return poly(w - 2.5, 0x1.805c5cfcedef5p+0, 0x1.f91e89955a57fp-3, -0x1.11c3c3612a2ccp-8,
+              -0x1.4863d1009b540p-10, 0x1.c9b46cd91df7ap-13, -0x1.4f4496f9c1788p-18,
+              -0x1.caa32f746fad4p-19, 0x1.00f8719914c4ap-21, 0x1.d66fac2d14be4p-27,
+              -0x1.74f4495a187ccp-27, 0x1.c9c81e3c5b325p-31, 0x1.0e8b1b9516a51p-33,
+              -0x1.75045e36fd876p-36);
+}
+template <class T>
+LT_INLINE Vec<T> erfinv_special(Vec<T> x, Vec<T> y) {
+  const Vec<T> m = abs(x);
+  y = select(m == T(1), Vec<T>(Format<T>::infinity), y);
+  y = select(m <= T(1), y, Vec<T>(Format<T>::nan));
   return copysign(y, x);
 }
+
+// For floats Q, for sqrt w up to 4.1, is good to 2^-28.
 LT_INLINE Floats verfinv(Floats x) {
-  return in_double(x, [](Doubles v) { return verfinv(v, 1); });
+  const Floats y = in_double(abs(x), [](Doubles m) {
+    const Doubles w = erfinv_exponent(m), t = sqrt(max(w, Doubles(0.0))) - 3.0;
+    const Doubles tail = poly(t, 0x1.6a9efbdba8c41p+1, 0x1.006dca9fa3655p+0, 0x1.35811c3cdd813p-7,
+                              -0x1.f4f0c4d9d150ep-8, 0x1.74bf9853fe6e2p-8, -0x1.d2d630eaa5ce5p-9,
+                              0x1.82550e763eb26p-10, -0x1.1360e9ffead60p-13, -0x1.1d7d9e793984ap-12,
+                              0x1.61702301a9d2ap-13, -0x1.2202aa05de866p-15);
+    return m * select(w < 5.0, erfinv_middle(w), tail);
+  });
+  return erfinv_special(x, y);
 }
-LT_INLINE Doubles verfinv(Doubles x) { return verfinv(x, 3); }
+
+// For doubles Q, for sqrt w up to 6.13, is good to 2^-24; one of Halley's steps, on erfc where x is
+// near 1, triples that.
+LT_INLINE Doubles verfinv(Doubles x) {
+  const Doubles m = abs(x), w = erfinv_exponent(m), t = sqrt(max(w, Doubles(0.0))) - 4.0;
+  const Doubles tail = poly(t, 0x1.eb7e0a441db6fp+1, 0x1.026e2059e0cd8p+0, 0x1.49700c4b35dd9p-10,
+                            -0x1.c5fb0cfa582a2p-11, 0x1.5c77a72d7b6f4p-12, -0x1.0864e607efe29p-13,
+                            0x1.54fb44de78c36p-15, -0x1.7b457aeb886e2p-16, 0x1.cc3024bf1a55ap-16,
+                            -0x1.f9ae206f1ca6bp-17, 0x1.0bd19fee734c4p-20, 0x1.9ca76e103a7f0p-20,
+                            -0x1.74f64ebb1f4cdp-22);
+  const Doubles guess = m * select(w < 5.0, erfinv_middle(w), tail);
+  const Doubles error = select(m < 0.5, erf_small(guess) - m, (Doubles(1.0) - m) - verfc(guess));
+  const Doubles slope = exp2_short(guess * guess * Ln2<double>::inverse);
+  const Doubles u = error * slope * 0.88622692545275801365;
+  const Doubles y = guess - u / fma(guess, u, Doubles(1.0));
+  return erfinv_special(x, select(m < 1e-8, m * 0.88622692545275801365, y));
+}
+
+// vector(x) where all elements are positive and finite, and scalar of each elsewhere.
+template <class T, class F, class G>
+LT_INLINE Vec<T> if_positive(Vec<T> x, F vector, G scalar) {
+  if (all((x > T(0)) & (x < Format<T>::infinity))) return vector(x);
+  Vec<T> y;
+  for (int i = 0; i < Vec<T>::N; i++) y.v[i] = T(scalar(x[i]));
+  return y;
+}
+
+// log Gamma of positive floats: Stirling's series (DLMF 5.11.1) at x, or at x + 8 less the
+// logarithm of what lies between; near the zeros 1 and 2 its power series (DLMF 5.7.3).
+LT_INLINE Doubles log_gamma_short(Doubles x) {
+  const Mask<double> low = x < 8.0;
+  Doubles product = x;
+  for (int k = 1; k < 8; k++) product = product * (x + double(k));
+  const Doubles z = select(low, x + 8.0, x), inverse = Doubles(1.0) / z;
+  const Doubles series = poly(inverse * inverse, 1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680,
+                              1.0 / 1188, -691.0 / 360360, 1.0 / 156);
+  const Doubles half_log_tau = 0.91893853320467274178;
+  const Doubles stirling = fma(z - 0.5, vlog(z), half_log_tau - z) + series * inverse;
+  const Doubles y = select(low, stirling - vlog(product), stirling);
+  const Doubles e = x - 1.0, d = x - 2.0;
+  const Doubles one =
+      e * poly(e, -0x1.2788cfc6fb619p-1, 0x1.a51a6625307d3p-1, -0x1.9a4d55beab2d7p-2,
+               0x1.151322ac7d848p-2, -0x1.a8b9c17aa6149p-3, 0x1.5b40cb100c306p-3);
+  const Doubles two = d * poly(d, 0x1.b0ee6072093cep-2, 0x1.4a34cc4a60fa6p-2, -0x1.13e001a557607p-4,
+                               0x1.51322ac7d8483p-6, -0x1.e404fc218f5f2p-8, 0x1.7add6eadb6c30p-9);
+  return select(abs(e) < 0x1p-6, one, select(abs(d) < 0x1p-6, two, y));
+}
+LT_INLINE Floats vlgamma(Floats x) {
+  return if_positive(
+      x, [](Floats v) { return in_double(v, [](Doubles d) { return log_gamma_short(d); }); },
+      [](float v) { return log_gamma(v); });
+}
+LT_INLINE Doubles vlgamma(Doubles x) {
+  for (int i = 0; i < Doubles::N; i++) x.v[i] = log_gamma(x[i]);
+  return x;
+}
+
+// psi of positive numbers, as digamma() computes it.
+LT_INLINE Doubles digamma_positive(Doubles x) {
+  Doubles above = 0.0, below = 1.0;
+  for (int k = 0; k < 10; k++) {
+    const Mask<double> low = x < 10.0;
+    above = select(low, above * x + below, above);
+    below = select(low, below * x, below);
+    x = select(low, x + 1.0, x);
+  }
+  const Doubles inverse = Doubles(1.0) / x, z = inverse * inverse;
+  const Doubles series =
+      z * poly(z, 1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12);
+  return vlog(x) - above / below - 0.5 * inverse - series;
+}
+LT_INLINE Floats vdigamma(Floats x) {
+  return if_positive(
+      x, [](Floats v) { return in_double(v, [](Doubles d) { return digamma_positive(d); }); },
+      [](float v) { return digamma(v); });
+}
+LT_INLINE Doubles vdigamma(Doubles x) {
+  return if_positive(
+      x, [](Doubles v) { return digamma_positive(v); }, [](double v) { return digamma(v); });
+}
 
 #define LT_VECTOR(NAME, ...)                                                              \
   struct NAME {                                                                           \
@@ -44,8 +133,8 @@ LT_VECTOR(Erf, verf(a))
 LT_VECTOR(Erfc, verfc(a))
 LT_VECTOR(Erfinv, verfinv(a))
 
-LT_UNARY(Lgamma, T(log_gamma(a)))
-LT_UNARY(Digamma, T(digamma(a)))
+LT_VECTOR(Lgamma, vlgamma(a))
+LT_VECTOR(Digamma, vdigamma(a))
 LT_UNARY(I0, T(bessel_i0(a)))
 LT_BINARY(Igamma, T(incomplete_gamma(a, b, false)))
 LT_BINARY(Igammac, T(incomplete_gamma(a, b, true)))

@@ -1,0 +1,61 @@
+"""Arrow's PyCapsule interface, both ways, for primitive arrays (arrow.apache.org/docs/format/CDataInterface)."""
+
+from ctypes import CFUNCTYPE, addressof, c_void_p, cast, create_string_buffer
+
+from ._dlpack import capsule_new, capsule_pointer, dying_is, dying_pointer
+from ._errors import failure
+from ._library import Cell, bind, cells, getter
+from ._results import wrap
+
+c_export = bind("tensor_to_arrow", c_void_p, c_void_p, c_void_p)
+c_import = bind("tensor_from_arrow", c_void_p, c_void_p, c_void_p)
+c_release = getter("tensor_arrow_release", None, c_void_p, c_void_p)
+
+SCHEMA, ARRAY = b"arrow_schema", b"arrow_array"
+SCHEMA_BYTES, ARRAY_BYTES = 72, 80
+
+# The structs behind capsules, by address, until their capsules die.
+structs = {}
+
+
+@CFUNCTYPE(None, c_void_p)
+def discard(capsule, is_valid=dying_is, pointer=dying_pointer, release=c_release, structs=structs):
+    if is_valid(capsule, SCHEMA):
+        address = pointer(capsule, SCHEMA)
+        release(address, None)
+    else:
+        address = pointer(capsule, ARRAY)
+        release(None, address)
+    structs.pop(address, None)
+
+
+destructor = cast(discard, c_void_p).value
+
+
+def export(tensor):
+    schema, array = create_string_buffer(SCHEMA_BYTES), create_string_buffer(ARRAY_BYTES)
+    status = c_export(tensor._h, addressof(schema), addressof(array))
+    if status:
+        raise failure(status)
+    capsules = []
+    for struct, name in ((schema, SCHEMA), (array, ARRAY)):
+        structs[addressof(struct)] = struct
+        capsules.append(capsule_new(addressof(struct), name, destructor))
+    return tuple(capsules)
+
+
+def from_arrow(array):
+    """A tensor over the memory of an object with __arrow_c_array__: a primitive array without nulls.
+
+    The memory is shared and must not be written; elements of bool, which Arrow keeps as bits, are copied.
+    """
+    if not hasattr(array, "__arrow_c_array__"):
+        raise TypeError(f"from_arrow(): an object with __arrow_c_array__ is needed, not {type(array).__name__}")
+    schema, data = array.__arrow_c_array__()
+    cell = cells.pop() if cells else Cell()
+    status = c_import(capsule_pointer(schema, SCHEMA), capsule_pointer(data, ARRAY), cell.address)
+    if status:
+        raise failure(status)
+    made = wrap(cell.p)
+    cells.append(cell)
+    return made

@@ -1,0 +1,1 @@
+from multiprocessing import *  # noqa: F403

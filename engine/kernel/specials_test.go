@@ -1,0 +1,123 @@
+package kernel
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+)
+
+// The Go loops for a few elements give the bits that the C++ rows give.
+func TestTinyLoopsMatchRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	for name, loops := range tinyKernels {
+		for d := range dtype.DType(dtype.Count) {
+			if loops[d] == nil {
+				continue
+			}
+			size := uintptr(d.Size())
+			for n := range int64(TinyLimit + 1) {
+				for _, gaps := range [][]int64{{1, 1, 1}, {1, 0, 1}, {1, 1, 0}, {1, 0, 0}} {
+					operands := []operand{{d, values(r, d, n, false)}, {d, values(r, d, max(n, 1), false)}, {d, values(r, d, max(n, 1), false)}}
+					out := slices.Clone(operands[0].bytes)
+					loops[d](unsafe.Pointer(&out[0]), unsafe.Pointer(&operands[1].bytes[0]), unsafe.Pointer(&operands[2].bytes[0]),
+						size*uintptr(gaps[0]), size*uintptr(gaps[1]), size*uintptr(gaps[2]), n)
+					for _, tier := range tierTables() {
+						want := run(tier, tier.kernels[name], d, operands, 1, n, gaps)[0]
+						assert.Zero(t, apart(d, want, out), "%s of %v in tier %s: %d elements, strides %v", name, d, tier.tier, n, gaps)
+					}
+				}
+			}
+		}
+	}
+}
+
+// evaluate computes a kernel of float64 in a tier for one set of inputs, in every position of a vector.
+func evaluate(t *testing.T, tier *table, k *Kernel, inputs ...float64) float64 {
+	t.Helper()
+	const n = 19
+	types, outputs := operandTypes(k.Signature, dtype.Float64)
+	operands := []operand{{types[0], make([]byte, n*8)}}
+	gaps := []int64{1}
+	for _, x := range inputs {
+		bytes := make([]byte, n*8)
+		for i := range n {
+			*(*float64)(unsafe.Pointer(&bytes[8*i])) = x
+		}
+		operands, gaps = append(operands, operand{dtype.Float64, bytes}), append(gaps, 1)
+	}
+	out := run(tier, k, dtype.Float64, operands, outputs, n, gaps)[0]
+	first := *(*float64)(unsafe.Pointer(&out[0]))
+	for i := range n {
+		x := *(*float64)(unsafe.Pointer(&out[8*i]))
+		assert.Equal(t, math.Float64bits(first), math.Float64bits(x), "%s of %v in tier %s differs at position %d", k.Name, inputs, tier.tier, i)
+	}
+	return first
+}
+
+// NaN comes out wherever it goes in, save for the kernels whose meaning is to answer it, that ignore an operand, or that sum
+// over as many terms as their parameters say, which are none here.
+func TestNaNPropagates(t *testing.T) {
+	answers := []string{"fmax", "fmin", "nan_to_num", "hypot", "pow", "copysign", "sign", "heaviside", "relu", "nextafter_bits", "mvlgamma"}
+	for _, tier := range tierTables() {
+		for name, k := range tier.kernels {
+			inputs := strings.TrimPrefix(k.Signature, "T=")
+			if !k.Has(dtype.Float64) || inputs == k.Signature || strings.Trim(inputs, "T") != "" || slices.Contains(answers, name) {
+				continue
+			}
+			for at := range inputs {
+				values := slices.Repeat([]float64{0.75}, len(inputs))
+				values[at] = math.NaN()
+				got := evaluate(t, tier, k, values...)
+				assert.True(t, math.IsNaN(got), "%s%v in tier %s is %v", name, values, tier.tier, got)
+			}
+		}
+	}
+}
+
+// Infinities and the sign of zero, as IEEE 754 and C's Annex F have them.
+func TestSpecialValues(t *testing.T) {
+	zero, inf := math.Copysign(0, -1), math.Inf(1)
+	odd := []string{"neg", "abs", "sqrt", "sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "expm1", "log1p", "erf", "erfinv", "floor", "ceil", "trunc", "round"}
+	type known struct {
+		name   string
+		inputs []float64
+		want   float64
+	}
+	cases := []known{
+		{"add", []float64{zero, zero}, zero}, {"add", []float64{zero, 0}, 0}, {"add", []float64{inf, -inf}, math.NaN()},
+		{"sub", []float64{zero, 0}, zero}, {"mul", []float64{zero, 3}, zero}, {"mul", []float64{0, inf}, math.NaN()},
+		{"div", []float64{1, zero}, -inf}, {"div", []float64{0, 0}, math.NaN()}, {"div", []float64{3, -inf}, zero},
+		{"reciprocal", []float64{zero}, -inf}, {"rsqrt", []float64{0}, inf},
+		{"exp", []float64{inf}, inf}, {"exp", []float64{-inf}, 0}, {"exp", []float64{zero}, 1}, {"expm1", []float64{-inf}, -1},
+		{"log", []float64{0}, -inf}, {"log", []float64{-1}, math.NaN()}, {"log", []float64{inf}, inf}, {"log1p", []float64{-1}, -inf},
+		{"sin", []float64{inf}, math.NaN()}, {"tanh", []float64{inf}, 1}, {"atan", []float64{-inf}, -math.Pi / 2},
+		{"acosh", []float64{0.5}, math.NaN()}, {"atanh", []float64{1}, inf}, {"sigmoid", []float64{-inf}, 0}, {"sigmoid", []float64{inf}, 1},
+		{"erf", []float64{inf}, 1}, {"erfc", []float64{-inf}, 2}, {"erfinv", []float64{1}, inf}, {"erfinv", []float64{2}, math.NaN()},
+		{"lgamma", []float64{0}, inf}, {"lgamma", []float64{inf}, inf}, {"digamma", []float64{0}, -inf}, {"digamma", []float64{-1}, math.NaN()},
+		{"pow", []float64{math.NaN(), 0}, 1}, {"pow", []float64{1, math.NaN()}, 1}, {"pow", []float64{zero, 3}, zero},
+		{"hypot", []float64{inf, math.NaN()}, inf}, {"atan2", []float64{zero, -1}, -math.Pi}, {"atan2", []float64{0, -1}, math.Pi},
+		{"maximum", []float64{inf, 1}, inf}, {"fmax", []float64{math.NaN(), 1}, 1}, {"fmod", []float64{zero, 3}, zero}, {"fmod", []float64{5, inf}, 5},
+		{"copysign", []float64{3, zero}, -3},
+	}
+	for _, name := range odd {
+		want := zero
+		if name == "neg" || name == "abs" {
+			want = 0
+		}
+		cases = append(cases, known{name, []float64{zero}, want})
+	}
+	for _, tier := range tierTables() {
+		for _, c := range cases {
+			got := evaluate(t, tier, tier.kernels[c.name], c.inputs...)
+			same := math.Float64bits(got) == math.Float64bits(c.want) || math.IsNaN(got) && math.IsNaN(c.want)
+			assert.True(t, same, "%s%v in tier %s is %v, not %v", c.name, c.inputs, tier.tier, got, c.want)
+		}
+	}
+}

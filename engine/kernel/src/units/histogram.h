@@ -1,0 +1,125 @@
+// Counting: integers, and values in bins.
+#include "../cast.h"
+#include "../search.h"
+#include "../rows.h"
+
+namespace lt {
+namespace {
+
+// Of n values in, or n points of `dims` values, adds 1 or a weight to the element of out (int64, or
+// double where there are weights or values are not integers) that each belongs to. edges[d] are the
+// bins[d] + 1 boundaries of dimension d; `place` says how a bin is found.
+struct histogram_args {
+  uintptr_t in, weights, out, edges, bins;
+  int64_t n, dims, place;
+  int64_t least, most;  // written by integer_bounds
+};
+
+struct Bincount {
+  template <class T>
+  static void row(const histogram_args *a) {
+    const T *in = (const T *)a->in;
+    if (!a->weights) {
+      int64_t *out = (int64_t *)a->out;
+      for (int64_t i = 0; i < a->n; i++) out[in[i]]++;
+      return;
+    }
+    const double *weights = (const double *)a->weights;
+    double *out = (double *)a->out;
+    for (int64_t i = 0; i < a->n; i++) out[in[i]] += weights[i];
+  }
+};
+
+// The smallest and the largest element.
+struct IntegerBounds {
+  template <class T>
+  static void row(histogram_args *a) {
+    const T *in = (const T *)a->in;
+    T least = in[0], most = in[0];
+    for (int64_t i = 0; i < a->n; i++) {
+      least = in[i] < least ? in[i] : least;
+      most = in[i] > most ? in[i] : most;
+    }
+    a->least = least;
+    a->most = most;
+  }
+};
+
+// By search in the edges; by division of the range; or by division, corrected by the edges nearby.
+enum Place { kSearch, kDivide, kDivideAndSearch };
+
+// 16-bit floats are computed on in float32, each step rounded to 16 bits.
+template <class T>
+LT_INLINE auto widened(T x) {
+  if constexpr (sizeof(T) == 2)
+    return convert<float>(x);
+  else
+    return x;
+}
+template <class T, class W>
+LT_INLINE W rounded(W x) {
+  return widened(convert<T>(x));
+}
+
+struct Histogram {
+  template <class T>
+  static void row(const histogram_args *a) {
+    switch (a->place) {
+      case kSearch:
+        return fill<T, kSearch>(a);
+      case kDivide:
+        return fill<T, kDivide>(a);
+      default:
+        return fill<T, kDivideAndSearch>(a);
+    }
+  }
+
+  template <class T, Place kPlace>
+  static void fill(const histogram_args *a) {
+    const T *in = (const T *)a->in;
+    const T *const *edges = (const T *const *)a->edges;
+    const int64_t *bins = (const int64_t *)a->bins;
+    const T *weights = (const T *)a->weights;
+    double *out = (double *)a->out;
+    for (int64_t i = 0; i < a->n; i++) {
+      int64_t at = 0, d = 0;
+      for (; d < a->dims; d++) {
+        const int64_t n = bins[d];
+        const T *e = edges[d];
+        const auto x = widened(in[i * a->dims + d]), low = widened(e[0]), high = widened(e[n]);
+        if (!(x >= low && x <= high)) break;  // NaN is in no bin
+        int64_t bin = 0;
+        if (kPlace == kSearch) {
+          bin = partition_point(n + 1, [=](int64_t j) { return widened(e[j]) <= x; }) - 1;
+        } else {
+          bin =
+              (int64_t)rounded<T>(rounded<T>(rounded<T>(x - low) * rounded<T>((decltype(x + 0))n)) /
+                                  rounded<T>(high - low));
+        }
+        if (bin < 0) bin = 0;
+        if (bin >= n) bin = n - 1;  // the last bin has both its edges
+        if (kPlace == kDivideAndSearch) {
+          if (x < widened(e[bin]))
+            bin--;
+          else if (bin + 1 < n && x >= widened(e[bin + 1]))
+            bin++;
+        }
+        at = at * n + bin;
+      }
+      if (d == a->dims) out[at] += weights ? (double)widened(weights[i]) : 1;
+    }
+  }
+};
+
+}  // namespace
+}  // namespace lt
+
+LT_UNIT(histogram){
+    {"bincount", "", {LT_NONE, LT_INTEGERS(Bincount), LT_NO_FLOATS, LT_NO_COMPLEX}},
+    {"integer_bounds", "", {LT_NONE, LT_INTEGERS(IntegerBounds), LT_NO_FLOATS, LT_NO_COMPLEX}},
+    {"histogram",
+     "",
+     {LT_NONE, LT_NO_INTEGERS, LT_ROW(Histogram, lt::Float16), LT_ROW(Histogram, lt::BFloat16),
+      LT_ROW(Histogram, float), LT_ROW(Histogram, double), LT_NO_COMPLEX}},
+    LT_END,
+};

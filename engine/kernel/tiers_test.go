@@ -1,0 +1,418 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+)
+
+// tierTables holds the kernels of every tier that the machine runs, the baseline first.
+func tierTables() []*table {
+	var tables []*table
+	for _, tier := range usableTiers() {
+		tables = append(tables, read(tier))
+	}
+	return tables
+}
+
+// ulps is how far results of two tiers may lie apart, each within one unit in the last place of the truth or, for the
+// functions that are computed from others, as exact as these allow. Kernels that are not listed give the same bits.
+var ulps = map[string]int64{
+	"exp": 1, "exp2": 1, "expm1": 1, "sigmoid": 1, "rsqrt": 1, "log": 1, "log2": 1, "log10": 1, "log1p": 1,
+	"sin": 1, "cos": 1, "tan": 1, "asin": 1, "acos": 1, "atan": 1, "atan2": 1,
+	"sinh": 1, "cosh": 1, "tanh": 1, "asinh": 1, "acosh": 1, "atanh": 1,
+	"erf": 1, "erfc": 1, "erfinv": 2, "pow": 1, "hypot": 1, "xlogy": 2, "xlog1py": 2, "logit": 2, "sinc": 2, "polar": 2,
+	"lgamma": 64, "digamma": 64, "logaddexp": 64, "logaddexp2": 64, // near a zero that is no simple number
+	"softmax": 8, "log_softmax": 64, "logsumexp": 64, "logcumsumexp": 64,
+}
+
+// nonzero lists the kernels that integers equal to 0 as a divisor never reach.
+var nonzero = []string{"trunc_divide", "floor_divide", "remainder", "fmod"}
+
+// fused lists the kernels in which compilers fuse the products of complex numbers where the tier has the instruction, so
+// that they differ by what cancels.
+var fused = []string{"scatter_mul", "lerp", "gemm", "prod", "cumprod"}
+
+// operandTypes reads a signature for a row of dtype d: the operands' dtypes and the number of outputs.
+func operandTypes(signature string, d dtype.DType) (types []dtype.DType, outputs int) {
+	before, _, _ := strings.Cut(signature, "=")
+	for _, letter := range strings.ReplaceAll(signature, "=", "") {
+		of := map[rune]dtype.DType{'b': dtype.Bool, 'i': dtype.Int32, 'l': dtype.Int64, 'R': d.ToReal(), 'C': d.ToComplex(), 'T': d}
+		types = append(types, of[letter])
+	}
+	return types, len(before)
+}
+
+// operand is memory for n elements, gap elements apart, with numbers of its dtype.
+type operand struct {
+	dtype dtype.DType
+	bytes []byte
+}
+
+// values fills in numbers that reach every branch: specials among numbers of all magnitudes.
+func values(r *rand.Rand, d dtype.DType, elements int64, avoidZero bool) []byte {
+	size := d.Size()
+	bytes := make([]byte, max(elements*size, 1))
+	put := func(at int64, part dtype.DType) {
+		p := unsafe.Pointer(&bytes[at])
+		switch part {
+		case dtype.Float32:
+			*(*float32)(p) = float32(number(r, 40))
+		case dtype.Float64:
+			*(*float64)(p) = number(r, 300)
+		case dtype.Bool:
+			bytes[at] = byte(r.IntN(2))
+		default:
+			for i := range part.Size() {
+				bytes[at+i] = byte(r.Uint32())
+			}
+			if r.IntN(2) == 0 { // small numbers of either sign
+				for i := range part.Size() {
+					bytes[at+i] = byte(r.IntN(2)) * 255
+				}
+				bytes[at] ^= byte(r.IntN(8))
+			}
+			if avoidZero {
+				bytes[at] |= 1
+			}
+		}
+	}
+	part := d
+	if d.IsComplex() {
+		part = d.ToReal()
+	}
+	for at := int64(0); at+part.Size() <= int64(len(bytes)) && elements > 0; at += part.Size() {
+		put(at, part)
+	}
+	return bytes
+}
+
+func number(r *rand.Rand, exponents float64) float64 {
+	specials := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, math.Inf(1), math.Inf(-1), math.NaN(), 1e-310, 1e-40, 2, 10}
+	switch r.IntN(8) {
+	case 0:
+		return specials[r.IntN(len(specials))]
+	case 1:
+		return r.NormFloat64() * math.Pow(10, (r.Float64()-0.5)*2*exponents)
+	default:
+		return r.NormFloat64() * 3
+	}
+}
+
+// run computes n elements over copies of the operands, with the strides in elements, and gives the memory of the
+// outputs and the parameters, where kernels without outputs leave what they found.
+func run(t *table, k *Kernel, d dtype.DType, operands []operand, outputs int, n int64, gaps []int64) [][]byte {
+	l := &Loop{Row: k.Row(d), Operands: int32(len(operands)), Outputs: int32(outputs), Ndim: 1}
+	l.Sizes[0] = n
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	var memory [][]byte
+	for i, o := range operands {
+		bytes := slices.Clone(o.bytes)
+		memory = append(memory, bytes)
+		pins.Pin(&bytes[0])
+		l.Memory[i], l.Compute[i] = o.dtype, o.dtype
+		l.Data[i] = uintptr(unsafe.Pointer(&bytes[0]))
+		l.Strides[i][0] = gaps[i] * o.dtype.Size()
+	}
+	pins.Pin(l)
+	Call(t.elementwise, unsafe.Pointer(l))
+	return append(memory[:outputs:outputs], l.Params[:])
+}
+
+// gapsOf lists strides of the operands in elements: all adjacent, all apart, and each input constant or apart in turn.
+func gapsOf(operands, outputs int) [][]int64 {
+	all := func(gap int64) []int64 { return slices.Repeat([]int64{gap}, operands) }
+	gaps := [][]int64{all(1), all(3)}
+	for i := range operands {
+		apart := all(1)
+		apart[i] = 3
+		gaps = append(gaps, apart)
+		if i >= outputs {
+			constant := all(1)
+			constant[i] = 0
+			gaps = append(gaps, constant)
+		}
+	}
+	return gaps
+}
+
+// apart measures the largest distance of two lists of numbers in units in the last place; NaN equals NaN.
+func apart(d dtype.DType, a, b []byte) int64 {
+	if d.IsComplex() {
+		d = d.ToReal()
+	}
+	worst := int64(0)
+	for at := int64(0); at+d.Size() <= int64(len(a)); at += d.Size() {
+		p, q := unsafe.Pointer(&a[at]), unsafe.Pointer(&b[at])
+		distance := int64(0)
+		switch d {
+		case dtype.Float16:
+			x, y := *(*int16)(p), *(*int16)(q)
+			if x&0x7fff <= 0x7c00 || y&0x7fff <= 0x7c00 {
+				distance = ordered(int64(x), math.MinInt16) - ordered(int64(y), math.MinInt16)
+			}
+		case dtype.BFloat16:
+			x, y := *(*int16)(p), *(*int16)(q)
+			if x&0x7fff <= 0x7f80 || y&0x7fff <= 0x7f80 {
+				distance = ordered(int64(x), math.MinInt16) - ordered(int64(y), math.MinInt16)
+			}
+		case dtype.Float32:
+			x, y := *(*float32)(p), *(*float32)(q)
+			if x == x || y == y {
+				distance = ordered(int64(int32(math.Float32bits(x))), math.MinInt32) - ordered(int64(int32(math.Float32bits(y))), math.MinInt32)
+			}
+		case dtype.Float64:
+			x, y := *(*float64)(p), *(*float64)(q)
+			if x == x || y == y {
+				distance = ordered(int64(math.Float64bits(x)), math.MinInt64) - ordered(int64(math.Float64bits(y)), math.MinInt64)
+			}
+		default:
+			if string(a[at:at+d.Size()]) != string(b[at:at+d.Size()]) {
+				return math.MaxInt64
+			}
+		}
+		worst = max(worst, distance, -distance)
+	}
+	return worst
+}
+
+// ordered maps the bits of a float to integers in the order of the numbers.
+func ordered(bits, negative int64) int64 {
+	if bits < 0 {
+		return negative - bits - 1
+	}
+	return bits
+}
+
+// Every row of every tier agrees with the baseline's, for all lengths around the vectors' and for any strides.
+func TestTiersAgree(t *testing.T) {
+	tables := tierTables()
+	lengths := []int64{1001}
+	for n := range int64(101) {
+		lengths = append(lengths, n)
+	}
+	for name, base := range tables[0].kernels {
+		if !strings.Contains(base.Signature, "=") {
+			continue
+		}
+	rows:
+		for d := range dtype.DType(dtype.Count) {
+			if !base.Has(d) || d.IsComplex() && slices.Contains(fused, name) {
+				continue
+			}
+			types, outputs := operandTypes(base.Signature, d)
+			r := rand.New(rand.NewPCG(uint64(d), uint64(len(name))))
+			for i, gaps := range gapsOf(len(types), outputs) {
+				for _, n := range lengths {
+					if n%(int64(i)+1) != 0 && n > 20 {
+						continue // some of the longer ones do for each choice of strides
+					}
+					var operands []operand
+					for k, of := range types {
+						avoid := k == 2 && slices.Contains(nonzero, name)
+						operands = append(operands, operand{of, values(r, of, max(n*gaps[k], 1), avoid)})
+					}
+					want := run(tables[0], base, d, operands, outputs, n, gaps)
+					for _, tier := range tables[1:] {
+						got := run(tier, tier.kernels[name], d, operands, outputs, n, gaps)
+						for o, of := range append(slices.Clone(types[:outputs]), dtype.Uint8) {
+							distance := apart(of, want[o], got[o])
+							if !assert.LessOrEqual(t, distance, ulps[name], fmt.Sprintf("%s of %v in tier %s: %d elements, strides %v", name, d, tier.tier, n, gaps)) {
+								continue rows
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// eachRow calls f for every row of the baseline's kernels of a signature, with its counterpart in every other tier.
+func eachRow(signature string, f func(base, tier *table, name string, d dtype.DType)) {
+	tables := tierTables()
+	for name, k := range tables[0].kernels {
+		if k.Signature != signature {
+			continue
+		}
+		for d := range dtype.DType(dtype.Count) {
+			for _, tier := range tables[1:] {
+				if k.Has(d) {
+					f(tables[0], tier, name, d)
+				}
+			}
+		}
+	}
+}
+
+// call runs fn on args, in which data, as fill sets it, is pinned memory.
+func call[Args any](fn uintptr, args Args, data [][]byte, fill func(a *Args, at []uintptr)) {
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	at := make([]uintptr, len(data))
+	for i := range data {
+		pins.Pin(&data[i][0])
+		at[i] = uintptr(unsafe.Pointer(&data[i][0]))
+	}
+	a := new(Args)
+	*a = args
+	pins.Pin(a)
+	fill(a, at)
+	Call(fn, unsafe.Pointer(a))
+}
+
+// Reductions of rows and of columns, for all lengths around the vectors'.
+func TestReductionsOfTiersAgree(t *testing.T) {
+	eachRow("reduce", func(base, tier *table, name string, d dtype.DType) {
+		if d.IsComplex() && slices.Contains(fused, name) {
+			return
+		}
+		result := d
+		if d.Category() < dtype.Floating {
+			result = dtype.Int64
+		}
+		r := rand.New(rand.NewPCG(1, uint64(d)))
+		for _, c := range [][3]int64{{1, 1, 0}, {3, 5, 0}, {2, 40, 0}, {5, 77, 0}, {2, 1000, 0}, {1, 5003, 0}, {3, 7, 1}, {70, 9, 1}, {600, 33, 1}, {5, 801, 1}} {
+			kept, reduced, columns := c[0], c[1], c[2]
+			in := values(r, d, kept*reduced, false)
+			compute := func(t *table) []byte {
+				out := make([]byte, kept*result.Size())
+				l := Reduction{Kept: 1, Reduced: 1, Columns: uint8(columns), Memory: d, Compute: d, Count: reduced}
+				l.OutMemory[0] = result
+				l.KeptSizes[0], l.ReducedSizes[0], l.KeptOut[0][0] = kept, reduced, result.Size()
+				l.KeptIn[0], l.ReducedIn[0] = reduced*d.Size(), d.Size()
+				if columns != 0 {
+					l.KeptIn[0], l.ReducedIn[0] = d.Size(), kept*d.Size()
+				}
+				call(t.kernels["reduce"].rows[0], l, [][]byte{in, out}, func(l *Reduction, at []uintptr) {
+					l.Op, l.In, l.Out[0] = t.kernels[name].Row(d), at[0], at[1]
+				})
+				return out
+			}
+			assert.LessOrEqual(t, apart(result, compute(base), compute(tier)), ulps[name], "%s of %v in tier %s: %v", name, d, tier.tier, c)
+		}
+	})
+}
+
+// Scans and softmax along the last and along another dimension.
+func TestScansOfTiersAgree(t *testing.T) {
+	eachRow("scan", func(base, tier *table, name string, d dtype.DType) {
+		if d.IsComplex() && slices.Contains(fused, name) {
+			return
+		}
+		r := rand.New(rand.NewPCG(2, uint64(d)))
+		for _, c := range [][3]int64{{1, 1, 1}, {3, 40, 1}, {9, 101, 1}, {1, 5003, 1}, {2, 33, 3}, {1, 20, 300}} {
+			if name == "logsumexp" && c[2] > 1 {
+				continue // it is given contiguous rows
+			}
+			elements := c[0] * c[1] * c[2]
+			in := values(r, d, elements, false)
+			compute := func(t *table) []byte {
+				out, indices := make([]byte, elements*d.Size()), make([]byte, elements*8)
+				s := Scan{Outer: c[0], N: c[1], Inner: c[2], Width: c[2]}
+				call(t.kernels[name].Row(d), s, [][]byte{in, out, indices}, func(s *Scan, at []uintptr) {
+					s.In, s.Out = at[0], [2]uintptr{at[1], at[2]}
+				})
+				return out
+			}
+			assert.LessOrEqual(t, apart(d, compute(base), compute(tier)), ulps[name], "%s of %v in tier %s: %v", name, d, tier.tier, c)
+		}
+	})
+}
+
+// Products of matrices, the second one transposed in memory.
+func TestProductsOfTiersAgree(t *testing.T) {
+	tables := tierTables()
+	for d := range dtype.DType(dtype.Count) {
+		if !tables[0].kernels["gemm"].Has(d) || d.IsComplex() && slices.Contains(fused, "gemm") {
+			continue
+		}
+		r := rand.New(rand.NewPCG(3, uint64(d)))
+		for _, c := range [][3]int64{{1, 1, 1}, {5, 3, 7}, {4, 300, 33}, {9, 64, 70}} {
+			m, k, n := c[0], c[1], c[2]
+			a, b := values(r, d, m*k, false), values(r, d, k*n, false)
+			compute := func(t *table) []byte {
+				out := make([]byte, m*n*d.Size())
+				g := Gemm{Batch: 1, M: m, N: n, K: k, ARow: k, ACol: 1, BRow: 1, BCol: k, CRow: n, CCol: 1}
+				one := unsafe.Pointer(&g.Alpha)
+				switch d {
+				case dtype.Float32:
+					*(*float32)(one) = 1
+				case dtype.Float64:
+					*(*float64)(one) = 1
+				default:
+					*(*uint8)(one) = 1
+				}
+				call(t.kernels["gemm"].Row(d), g, [][]byte{a, b, out}, func(g *Gemm, at []uintptr) { g.A, g.B, g.C = at[0], at[1], at[2] })
+				return out
+			}
+			want := compute(tables[0])
+			for _, tier := range tables[1:] {
+				assert.Zero(t, apart(d, want, compute(tier)), "%v in tier %s: %v", d, tier.tier, c)
+			}
+		}
+	}
+}
+
+// holdable gives floats that every integer dtype holds: what floats beyond its range become is left to the machine.
+func holdable(r *rand.Rand, d dtype.DType, elements int64) []byte {
+	part := d
+	if d.IsComplex() {
+		part = d.ToReal()
+	}
+	bytes := make([]byte, elements*d.Size())
+	for at := int64(0); at < int64(len(bytes)); at += part.Size() {
+		p, x := unsafe.Pointer(&bytes[at]), float32(r.IntN(100))+0.5
+		switch part {
+		case dtype.Float16:
+			*(*uint16)(p) = uint16(0x3c00 + r.IntN(0x1800)) // 1 to 64
+		case dtype.BFloat16:
+			*(*uint16)(p) = uint16(math.Float32bits(x) >> 16)
+		case dtype.Float32:
+			*(*float32)(p) = x
+		default:
+			*(*float64)(p) = float64(x)
+		}
+	}
+	return bytes
+}
+
+// Conversions between all dtypes, of numbers that both hold.
+func TestCastsOfTiersAgree(t *testing.T) {
+	tables := tierTables()
+	r := rand.New(rand.NewPCG(4, 4))
+	for from := range dtype.DType(dtype.Count) {
+		for to := range dtype.DType(dtype.Count) {
+			for _, gaps := range [][]int64{{1, 1}, {1, 0}, {3, 1}, {1, 3}} {
+				for _, n := range []int64{0, 1, 7, 8, 33, 100, 1001} {
+					in := values(r, from, max(n*gaps[1], 1), false)
+					if from.Category() >= dtype.Floating && to.Category() < dtype.Floating {
+						in = holdable(r, from, int64(len(in))/from.Size())
+					}
+					compute := func(t *table) []byte {
+						out := make([]byte, max(n*gaps[0], 1)*to.Size())
+						l := Loop{Operands: 2, Outputs: 1, Ndim: 1}
+						l.Memory[0], l.Memory[1] = to, from
+						l.Sizes[0], l.Strides[0][0], l.Strides[1][0] = n, gaps[0]*to.Size(), gaps[1]*from.Size()
+						call(t.copy, l, [][]byte{out, in}, func(l *Loop, at []uintptr) { l.Data[0], l.Data[1] = at[0], at[1] })
+						return out
+					}
+					want := compute(tables[0])
+					for _, tier := range tables[1:] {
+						assert.Zero(t, apart(to, want, compute(tier)), "%v to %v in tier %s: %d elements, strides %v", from, to, tier.tier, n, gaps)
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Gradient estimates the derivatives of samples along each of dims (all in their absence), spaced by one distance, 1 where
+// there is none: central differences inside, one-sided ones of order edgeOrder, 1 or 2, at the ends. After B. Fornberg,
+// Generation of Finite Difference Formulas on Arbitrarily Spaced Grids (1988).
+func Gradient(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
+	if spacing.IsNone() {
+		spacing = dtype.IntScalar(1)
+	}
+	return gradient(self, dims, edgeOrder, -1, func(s *scope, _ int, t *tensor.Tensor, at int) *tensor.Tensor {
+		return s.evenGradient(t, at, spacing, edgeOrder)
+	})
+}
+
+// GradientScalars is Gradient with a distance for each dimension.
+func GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
+	return gradient(self, dims, edgeOrder, len(spacing), func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor {
+		return s.evenGradient(t, at, spacing[i], edgeOrder)
+	})
+}
+
+// GradientTensors is Gradient with the coordinates of the samples given for each dimension.
+func GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
+	return gradient(self, dims, edgeOrder, len(spacing), func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor {
+		x := spacing[i]
+		if x.Dim() != 1 || x.Numel() != t.Sizes()[at] {
+			s.err = status.Runtimef("gradient: expected each element of spacing to be a vector of the %d coordinates of dimension %d, but got shape %v", t.Sizes()[at], at, x.Sizes())
+			return nil
+		}
+		return s.unevenGradient(t, at, x, edgeOrder)
+	})
+}
+
+func gradient(self *tensor.Tensor, dims []int64, edgeOrder int64, spacings int, along func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor) ([]*tensor.Tensor, error) {
+	const op = "gradient"
+	switch {
+	case self.DType() == dtype.Uint8 || self.DType() == dtype.Bool:
+		return nil, status.NotImplementedf("%s: does not support %v input, whose differences have no sign", op, self.DType())
+	case edgeOrder != 1 && edgeOrder != 2:
+		return nil, status.Runtimef("%s: only supports edge_order=1 and edge_order=2, got %d", op, edgeOrder)
+	}
+	if dims == nil {
+		for d := range self.Dim() {
+			dims = append(dims, int64(d))
+		}
+	}
+	if spacings >= 0 && spacings != len(dims) {
+		return nil, status.Runtimef("%s: expected spacing to be unspecified, a scalar, or a list of the length of dim, %d, but got a list of length %d", op, len(dims), spacings)
+	}
+	if _, err := shape.WrapDims(op, dims, self.Dim(), false); err != nil {
+		return nil, err
+	}
+	s := &scope{op: op}
+	defer s.close()
+	var results []*tensor.Tensor
+	for i, dim := range dims {
+		at, err := shape.WrapDim(op, dim, self.Dim())
+		if err != nil {
+			return nil, err
+		}
+		if self.Sizes()[at] < edgeOrder+1 {
+			return nil, status.Runtimef("%s: expected each dimension size to be at least edge_order+1, got size %d of dimension %d for edge_order %d", op, self.Sizes()[at], at, edgeOrder)
+		}
+		results = append(results, along(s, i, self, at))
+		if s.err != nil {
+			return nil, s.err
+		}
+	}
+	for i := range results {
+		results[i] = results[i].Alias()
+	}
+	return results, nil
+}
+
+// weighted adds up positions of t along dim, or ranges as long as length, with weights.
+func (s *scope) weighted(t *tensor.Tensor, at int, length int64, starts []int64, weights ...*tensor.Tensor) *tensor.Tensor {
+	var total *tensor.Tensor
+	for i, start := range starts {
+		term := s.mul(s.part(t, at, start, length), weights[i])
+		if total == nil {
+			total = term
+		} else {
+			total = s.add(total, term)
+		}
+	}
+	return total
+}
+
+// assembled joins the derivatives at the first sample, inside, and at the last.
+func (s *scope) assembled(at int, first, inside, last *tensor.Tensor) *tensor.Tensor {
+	if s.err != nil {
+		return nil
+	}
+	return s.keep(Cat(nil, []*tensor.Tensor{first, inside, last}, int64(at)))
+}
+
+func (s *scope) evenGradient(t *tensor.Tensor, at int, distance dtype.Scalar, edgeOrder int64) *tensor.Tensor {
+	n := t.Sizes()[at]
+	h := s.number(distance)
+	diff := func(a, b, length int64) *tensor.Tensor {
+		return s.sub(s.part(t, at, a, length), s.part(t, at, b, length))
+	}
+	inside := s.mul(s.div(diff(min(2, n), 0, max(n-2, 0)), h), s.float(0.5))
+	if edgeOrder == 1 {
+		return s.assembled(at, s.div(diff(1, 0, 1), h), inside, s.div(diff(n-1, n-2, 1), h))
+	}
+	end := func(a, b, c int64, sign float64) *tensor.Tensor {
+		return s.div(s.weighted(t, at, 1, []int64{a, b, c}, s.float(-1.5*sign), s.float(2*sign), s.float(-0.5*sign)), h)
+	}
+	return s.assembled(at, end(0, 1, 2, 1), inside, end(n-1, n-2, n-3, -1))
+}
+
+func (s *scope) unevenGradient(t *tensor.Tensor, at int, x *tensor.Tensor, edgeOrder int64) *tensor.Tensor {
+	n := t.Sizes()[at]
+	along := slices.Repeat([]int64{1}, t.Dim())
+	along[at] = n - 1
+	gaps := s.reshape(s.sub(s.part(x, 0, 1, n-1), s.part(x, 0, 0, n-1)), along...)
+	gap := func(i int64) *tensor.Tensor { return s.part(gaps, at, i, 1) }
+	// The weights of three neighbours with gaps p and q between them, for the derivative at the middle one.
+	m := max(n-2, 0)
+	p, q := s.part(gaps, at, 0, m), s.part(gaps, at, min(1, n-1), m)
+	both := s.add(p, q)
+	inside := s.weighted(t, at, m, []int64{0, min(1, n), min(2, n)},
+		s.negative(s.div(q, s.mul(p, both))), s.div(s.sub(q, p), s.mul(p, q)), s.div(p, s.mul(q, both)))
+	slope := func(i int64) *tensor.Tensor {
+		return s.div(s.sub(s.part(t, at, i+1, 1), s.part(t, at, i, 1)), gap(i))
+	}
+	if edgeOrder == 1 {
+		return s.assembled(at, slope(0), inside, slope(n-2))
+	}
+	// At an end: p is the gap next to it, q the following one.
+	end := func(p, q *tensor.Tensor, a, b, c int64, mirrored bool) *tensor.Tensor {
+		both := s.add(p, q)
+		u, v, w := s.negative(s.div(s.add(both, p), s.mul(p, both))), s.div(both, s.mul(p, q)), s.negative(s.div(p, s.mul(q, both)))
+		if mirrored {
+			u, v, w = s.negative(u), s.negative(v), s.negative(w)
+		}
+		return s.weighted(t, at, 1, []int64{a, b, c}, u, v, w)
+	}
+	return s.assembled(at, end(gap(0), gap(1), 0, 1, 2, false), inside, end(gap(n-2), gap(n-3), n-1, n-2, n-3, true))
+}
+
+func (s *scope) negative(t *tensor.Tensor) *tensor.Tensor {
+	if s.err != nil {
+		return nil
+	}
+	return s.keep(Neg(nil, t))
+}

@@ -1,0 +1,366 @@
+package ops
+
+import (
+	"math"
+	"slices"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	bincountKernel  = kernel.Get("bincount")
+	boundsKernel    = kernel.Get("integer_bounds")
+	histogramKernel = kernel.Get("histogram")
+)
+
+// histogramArgs mirrors histogram_args of histogram.h.
+type histogramArgs struct {
+	in, weights, out, edges, bins uintptr
+	n, dims, place                int64
+	least, most                   int64
+}
+
+// place says how the bin of a value is found.
+type place int64
+
+const (
+	bySearch            place = iota // in the edges
+	byDivision                       // of the range into equal parts
+	byDivisionAndSearch              // the same, corrected by the edges nearby
+)
+
+// Bincount counts how often each integer from 0 on occurs in a vector, or adds up the weights of its occurrences.
+func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, error) {
+	const op = "bincount"
+	if err := oneDevice(op, self, weights); err != nil {
+		return nil, err
+	}
+	d := self.DType()
+	switch {
+	case self.IsMeta():
+		return nil, status.NotImplementedf("%s: the shape of the result depends on values, which tensors on the meta device do not have", op)
+	case !d.IsIntegral() || d == dtype.Bool:
+		return nil, status.NotImplementedf("%s: not implemented for dtype %v; give integers", op, d)
+	case minlength < 0:
+		return nil, status.Runtimef("%s: minlength should be >= 0, got %d", op, minlength)
+	case self.Dim() != 1:
+		return nil, status.Runtimef("%s: only supports 1-d non-negative integral inputs, got shape %v", op, self.Sizes())
+	case weights != nil && !slices.Equal(weights.Sizes(), self.Sizes()):
+		return nil, status.Runtimef("%s: weights should be 1-d and have the same length as input, got shapes %v and %v", op, weights.Sizes(), self.Sizes())
+	}
+	if self.Numel() == 0 {
+		return tensor.Zeros(op, []int64{minlength}, dtype.Int64, self.Device())
+	}
+	s := &scope{op: op}
+	defer s.close()
+	in := s.cast(self, d)
+	if s.err != nil {
+		return nil, s.err
+	}
+	var low, top int64
+	if low, top = bounds(in); low < 0 {
+		return nil, status.Runtimef("%s: only supports 1-d non-negative integral inputs, got the element %d", op, low)
+	}
+	if top == math.MaxInt64 {
+		return nil, status.Runtimef("%s: the element %d is too large to count up to", op, top)
+	}
+	result, compute := dtype.Int64, dtype.Int64
+	if weights != nil {
+		result, compute = dtype.Float64, dtype.Float64
+		if weights.DType() == dtype.Float32 {
+			result = dtype.Float32
+		}
+	}
+	counts, err := tensor.Zeros(op, []int64{max(top+1, minlength)}, compute, self.Device())
+	s.keep(counts, err)
+	args := histogramArgs{n: self.Numel()}
+	if weights != nil {
+		weights = s.cast(weights, compute)
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	if weights != nil {
+		args.weights = uintptr(weights.Data())
+	}
+	args.in, args.out = uintptr(in.Data()), uintptr(counts.Data())
+	kernel.Call(bincountKernel.Row(d), unsafe.Pointer(&args))
+	return s.result(nil, s.cast(counts, result))
+}
+
+// bounds are the smallest and the largest element of a contiguous tensor of integers.
+func bounds(t *tensor.Tensor) (least, most int64) {
+	args := histogramArgs{in: uintptr(t.Data()), n: t.Numel()}
+	kernel.Call(boundsKernel.Row(t.DType()), unsafe.Pointer(&args))
+	return args.least, args.most
+}
+
+// Histc counts the elements in equal bins from low to high, or from the smallest to the largest where both are 0.
+func Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (*tensor.Tensor, error) {
+	const op = "histc"
+	d := self.DType()
+	if !d.IsFloatingPoint() {
+		return nil, status.NotImplementedf("%s: not implemented for dtype %v; give a floating dtype", op, d)
+	}
+	if err := sameDType(op, out, d); err != nil {
+		return nil, err
+	}
+	s := &scope{op: op}
+	defer s.close()
+	if bins <= 0 {
+		return nil, status.Runtimef("%s: bins must be > 0, but got %d", op, bins)
+	}
+	if self.IsMeta() {
+		return reductionOutput(op, out, []int64{bins}, d, self)
+	}
+	from, to := low.Float(), high.Float()
+	if from > to {
+		return nil, status.Runtimef("%s: max must be larger than min, got min %v and max %v", op, low, high)
+	}
+	values := s.reshape(self, self.Numel(), 1)
+	ranges := []float64{from, to}
+	if from == to && self.Numel() > 0 {
+		ranges = nil
+	}
+	edges := s.equalEdges(values, []int64{bins}, ranges, d)
+	hist := s.histogram(values, edges, nil, false, byDivision)
+	if s.err != nil {
+		return nil, s.err
+	}
+	return s.result(out, s.cast(hist, d))
+}
+
+// Histogram counts the elements, or adds up their weights, in equal bins of a range, or of the elements' range.
+func Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	return histogramOfAll(outHist, outEdges, self, weight, density, byDivisionAndSearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
+		return s.equalEdges(values, []int64{bins}, ranges, self.DType())
+	})
+}
+
+// HistogramEdges is Histogram with the edges of the bins given.
+func HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	return histogramOfAll(outHist, outEdges, self, weight, density, bySearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
+		return s.givenEdges(values, []*tensor.Tensor{bins})
+	})
+}
+
+func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool, how place, edges func(*scope, *tensor.Tensor) []*tensor.Tensor) (hist, binEdges *tensor.Tensor, err error) {
+	s := &scope{op: "histogram"}
+	defer s.close()
+	if err := checkHistogram(s.op, self, weight, self.Sizes()); err != nil {
+		return nil, nil, err
+	}
+	for _, out := range []*tensor.Tensor{outHist, outEdges} {
+		if err := sameDType(s.op, out, self.DType()); err != nil {
+			return nil, nil, err
+		}
+	}
+	values := s.reshape(self, self.Numel(), 1)
+	if weight != nil {
+		weight = s.reshape(weight, weight.Numel())
+	}
+	if s.err != nil {
+		return nil, nil, s.err
+	}
+	at := edges(s, values)
+	made := s.histogram(values, at, weight, density, how)
+	if s.err != nil {
+		return nil, nil, s.err
+	}
+	if binEdges, err = s.result(outEdges, at[0]); err != nil {
+		return nil, nil, err
+	}
+	hist, err = s.result(outHist, made)
+	return hist, binEdges, err
+}
+
+// Histogramdd counts the points in the last dimension of self in a grid of bins[d] equal bins in each dimension d. Gives the
+// counts and the edges of every dimension.
+func Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) ([]*tensor.Tensor, error) {
+	return histogramOfPoints(self, weight, density, len(bins), byDivisionAndSearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
+		return s.equalEdges(values, bins, ranges, self.DType())
+	})
+}
+
+// HistogramddEdges is Histogramdd with the edges of the bins given.
+func HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, _ []float64, weight *tensor.Tensor, density bool) ([]*tensor.Tensor, error) {
+	return histogramOfPoints(self, weight, density, len(bins), bySearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
+		return s.givenEdges(values, bins)
+	})
+}
+
+func histogramOfPoints(self, weight *tensor.Tensor, density bool, bins int, how place, edges func(*scope, *tensor.Tensor) []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	s := &scope{op: "histogramdd"}
+	defer s.close()
+	if self.Dim() < 2 {
+		return nil, status.Runtimef("%s: input tensor should have at least 2 dimensions, got shape %v", s.op, self.Sizes())
+	}
+	dims := self.Sizes()[self.Dim()-1]
+	if int64(bins) != dims {
+		return nil, status.Runtimef("%s: the size of bins, %d, must be equal to the innermost dimension of the input, %d", s.op, bins, dims)
+	}
+	if err := checkHistogram(s.op, self, weight, self.Sizes()[:self.Dim()-1]); err != nil {
+		return nil, err
+	}
+	values := s.reshape(self, self.Numel()/max(dims, 1), dims)
+	if weight != nil {
+		weight = s.reshape(weight, weight.Numel())
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	at := edges(s, values)
+	hist := s.histogram(values, at, weight, density, how)
+	if s.err != nil {
+		return nil, s.err
+	}
+	results := []*tensor.Tensor{hist.Alias()}
+	for _, e := range at {
+		results = append(results, e.Alias())
+	}
+	return results, nil
+}
+
+func checkHistogram(op string, self, weight *tensor.Tensor, points []int64) error {
+	switch d := self.DType(); {
+	case d != dtype.Float32 && d != dtype.Float64:
+		return status.NotImplementedf("%s: not implemented for dtype %v; convert to float32 or float64", op, d)
+	case weight != nil && weight.DType() != d:
+		return status.Runtimef("%s: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got input %v and weight %v", op, d, weight.DType())
+	case weight != nil && !slices.Equal(weight.Sizes(), points):
+		return status.Runtimef("%s: if weight tensor is provided it should have the same shape as the points of the input, %v, but got shape %v", op, points, weight.Sizes())
+	}
+	return oneDevice(op, self, weight)
+}
+
+// equalEdges makes the edges of equal bins in every dimension of values (points x dimensions), from and to each dimension's two
+// values in ranges, or its smallest and largest element in their absence. Where these two agree, the range is 1 wide.
+func (s *scope) equalEdges(values *tensor.Tensor, bins []int64, ranges []float64, d dtype.DType) []*tensor.Tensor {
+	if s.err != nil {
+		return nil
+	}
+	edges := make([]*tensor.Tensor, len(bins))
+	if ranges != nil && len(ranges) != 2*len(bins) {
+		s.err = status.Runtimef("%s: for a %d-dimensional histogram range should have %d elements, but got %d", s.op, len(bins), 2*len(bins), len(ranges))
+		return nil
+	}
+	for i, n := range bins {
+		if n <= 0 {
+			s.err = status.Runtimef("%s: bins must be > 0, but got %d for dimension %d", s.op, n, i)
+			return nil
+		}
+		from, to := 0.0, 1.0
+		switch {
+		case ranges != nil:
+			from, to = ranges[2*i], ranges[2*i+1]
+		case values.Numel() > 0 && !values.IsMeta():
+			from, to = s.bounds(s.at(values, 1, int64(i)))
+		}
+		if s.err != nil {
+			return nil
+		}
+		if math.IsNaN(from-from) || math.IsNaN(to-to) {
+			s.err = status.Runtimef("%s: dimension %d's range [%v, %v] is not finite", s.op, i, from, to)
+			return nil
+		}
+		if from > to {
+			s.err = status.Runtimef("%s: min should not exceed max, but got min %v max %v for dimension %d", s.op, from, to, i)
+			return nil
+		}
+		if from == to {
+			wide := 0.5
+			if s.op == "histc" {
+				wide = 1
+			}
+			from, to = from-wide, to+wide
+		}
+		edges[i] = s.keep(Linspace(nil, dtype.FloatScalar(from), dtype.FloatScalar(to), n+1, d, tensor.Strided, values.Device()))
+	}
+	return edges
+}
+
+// bounds are the smallest and the largest element of t.
+func (s *scope) bounds(t *tensor.Tensor) (from, to float64) {
+	if s.err != nil {
+		return 0, 0
+	}
+	least, most, err := Aminmax(nil, nil, t, NoInt, false)
+	s.keep(least, err)
+	s.keep(most, nil)
+	if s.err != nil {
+		return 0, 0
+	}
+	return least.Item().Float(), most.Item().Float()
+}
+
+// givenEdges checks edges and makes them contiguous.
+func (s *scope) givenEdges(values *tensor.Tensor, bins []*tensor.Tensor) []*tensor.Tensor {
+	edges := make([]*tensor.Tensor, len(bins))
+	for i, b := range bins {
+		switch {
+		case s.err != nil:
+			return nil
+		case b.DType() != values.DType():
+			s.err = status.Runtimef("%s: input tensor and bins tensors should have the same dtype, but got input %v and bins for dimension %d %v", s.op, values.DType(), i, b.DType())
+		case b.Dim() != 1 || b.Numel() < 2:
+			s.err = status.Runtimef("%s: bins tensor should have one dimension with at least 2 edges, but got shape %v for dimension %d", s.op, b.Sizes(), i)
+		default:
+			s.err = oneDevice(s.op, values, b)
+		}
+		if s.err == nil {
+			edges[i] = s.keep(castTo(s.op, b, b.DType()))
+		}
+	}
+	return edges
+}
+
+// histogram counts the points of values (points x dimensions) in the grid of edges, in the dtype of the edges.
+func (s *scope) histogram(values *tensor.Tensor, edges []*tensor.Tensor, weight *tensor.Tensor, density bool, how place) *tensor.Tensor {
+	if s.err != nil {
+		return nil
+	}
+	d := values.DType()
+	bins, addresses := make([]int64, len(edges)), make([]int64, len(edges))
+	for i, e := range edges {
+		bins[i], addresses[i] = e.Numel()-1, int64(uintptr(e.Data()))
+	}
+	sums, err := tensor.Zeros(s.op, bins, dtype.Float64, values.Device())
+	s.keep(sums, err)
+	if s.err != nil || sums.IsMeta() {
+		return s.cast(sums, d)
+	}
+	sizes, err := fromInts(s.op, bins, []int64{int64(len(bins))})
+	s.keep(sizes, err)
+	at, err := fromInts(s.op, addresses, []int64{int64(len(bins))})
+	s.keep(at, err)
+	in := s.cast(values, d)
+	args := histogramArgs{n: values.Sizes()[0], dims: int64(len(edges)), place: int64(how)}
+	if weight != nil {
+		weight = s.cast(weight, d)
+	}
+	if s.err != nil {
+		return nil
+	}
+	if weight != nil {
+		args.weights = uintptr(weight.Data())
+	}
+	args.in, args.out, args.edges, args.bins = uintptr(in.Data()), uintptr(sums.Data()), uintptr(at.Data()), uintptr(sizes.Data())
+	if args.n > 0 {
+		kernel.Call(histogramKernel.Row(d), unsafe.Pointer(&args))
+	}
+	hist := s.cast(sums, d)
+	if density && s.err == nil {
+		hist = s.div(hist, s.sum(hist))
+		for i, e := range edges {
+			widths := s.sub(s.part(e, 0, 1, bins[i]), s.part(e, 0, 0, bins[i]))
+			along := slices.Repeat([]int64{1}, len(bins))
+			along[i] = bins[i]
+			hist = s.div(hist, s.reshape(widths, along...))
+		}
+	}
+	return hist
+}

@@ -1,0 +1,65 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// IsNonzero tells whether the only element of self is not zero.
+func IsNonzero(self *tensor.Tensor) (bool, error) {
+	if self.Numel() != 1 {
+		return false, status.Runtimef("is_nonzero: the truth of a tensor with %d elements is ambiguous; use any() or all()", self.Numel())
+	}
+	v, err := Item(self)
+	return v.Bool(), err
+}
+
+// IsSameSize tells whether both tensors have the same sizes.
+func IsSameSize(self, other *tensor.Tensor) (bool, error) {
+	return slices.Equal(self.Sizes(), other.Sizes()), nil
+}
+
+// FillDiagonal writes value to the diagonal of self, where all indices are equal. With wrap, the diagonal of a matrix higher
+// than wide starts anew below a row left out.
+func FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) error {
+	const op = "fill_diagonal_"
+	if self.Dim() < 2 {
+		return status.Runtimef("%s: dimensions must be larger than 1, got shape %v", op, self.Sizes())
+	}
+	if err := iter.CheckOutput(op, self, self.DType(), self.Device()); err != nil {
+		return err
+	}
+	sizes := self.Sizes()
+	step := int64(0)
+	for d, size := range sizes {
+		if self.Dim() > 2 && size != sizes[0] {
+			return status.Runtimef("%s: all dimensions of input must be of equal length, got shape %v", op, sizes)
+		}
+		step += self.Strides()[d]
+	}
+	fillAt := func(start, count int64) error {
+		if count <= 0 {
+			return nil
+		}
+		diagonal, err := self.View(op, []int64{count}, []int64{step}, self.Offset()+start*self.Strides()[0])
+		if err != nil {
+			return err
+		}
+		defer diagonal.Release()
+		return fillWith(diagonal, value)
+	}
+	if err := fillAt(0, slices.Min(sizes)); err != nil || !wrap || self.Dim() > 2 {
+		return err
+	}
+	rows, columns := sizes[0], sizes[1]
+	for start := columns + 1; start < rows; start += columns + 1 {
+		if err := fillAt(start, min(columns, rows-start)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package ops
+
+import (
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Renorm scales down every slice along dim whose p-norm exceeds maxnorm, so that it does not.
+func Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (*tensor.Tensor, error) {
+	const op = "renorm"
+	d := self.DType()
+	switch {
+	case p.Kind == dtype.KindComplex || maxnorm.Kind == dtype.KindComplex:
+		return nil, status.Runtimef("%s: p and maxnorm must be real-valued, got %v and %v", op, p, maxnorm)
+	case !(p.Float() > 0):
+		return nil, status.Runtimef("%s: p must be positive, got %v", op, p)
+	case !(maxnorm.Float() >= 0):
+		return nil, status.Runtimef("%s: expected maxnorm to be >= 0 but got %v", op, maxnorm)
+	case self.Dim() < 2:
+		return nil, status.Runtimef("%s: input needs at least 2 dimensions, got %d dimensions", op, self.Dim())
+	}
+	at, err := shape.WrapDim(op, dim, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	if err := sameDType(op, out, d); err != nil {
+		return nil, err
+	}
+	var others []int64
+	for i := range self.Dim() {
+		if i != at {
+			others = append(others, int64(i))
+		}
+	}
+	s := &scope{op: op}
+	defer s.close()
+	// A little more than the norm is divided by, which keeps the result below maxnorm in spite of rounding.
+	norms := s.keep(vectorNorm(op, nil, self, p.Float(), others, true, d.Compute()))
+	factors := s.div(s.number(maxnorm), s.add(norms, s.float(1e-7)))
+	if s.err != nil {
+		return nil, s.err
+	}
+	over := s.keep(Gt(nil, norms, s.number(maxnorm)))
+	if s.err != nil {
+		return nil, s.err
+	}
+	factors = s.keep(Where(nil, over, factors, s.float(1)))
+	if s.err != nil {
+		return nil, s.err
+	}
+	return s.result(out, s.cast(s.mul(self, factors), d))
+}

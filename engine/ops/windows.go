@@ -1,0 +1,108 @@
+package ops
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// window makes a window of length samples from their positions 0, 1, ..., of which the last is n-1. A periodic window leaves out
+// the last sample of one that is longer by one.
+func window(op string, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device, values func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor) (*tensor.Tensor, error) {
+	d, dev, err := options(op, d, dtype.Default(), layout, dev)
+	switch {
+	case err != nil:
+		return nil, err
+	case !d.IsFloatingPoint():
+		return nil, status.Runtimef("%s: expects a floating point dtype, got %v", op, d)
+	case length < 0:
+		return nil, status.Runtimef("%s: requires non-negative window_length, got window_length=%d", op, length)
+	}
+	s := &scope{op: op}
+	defer s.close()
+	if length <= 1 {
+		return s.result(nil, s.keep(Ones(nil, []int64{length}, d, layout, dev)))
+	}
+	n := length
+	if periodic {
+		n++
+	}
+	x := s.keep(Arange(nil, dtype.IntScalar(length), d.Compute(), layout, dev))
+	if s.err != nil {
+		return nil, s.err
+	}
+	return s.result(nil, s.cast(values(s, x, float64(n)), d))
+}
+
+// scaled is a*t + b.
+func (s *scope) scaled(t *tensor.Tensor, a, b float64) *tensor.Tensor {
+	return s.add(s.mul(t, s.float(a)), s.float(b))
+}
+
+// cosine is a*cos(f*x) + b.
+func (s *scope) cosine(x *tensor.Tensor, f, a, b float64) *tensor.Tensor {
+	x = s.mul(x, s.float(f))
+	if s.err != nil {
+		return nil
+	}
+	return s.scaled(s.keep(Cos(x, x)), a, b)
+}
+
+// BartlettWindow is the triangular window 1 - |2i/(n-1) - 1|.
+func BartlettWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return window("bartlett_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
+		x = s.scaled(x, 2/(n-1), -1)
+		if s.err != nil {
+			return nil
+		}
+		return s.scaled(s.keep(Abs(nil, x)), -1, 1)
+	})
+}
+
+// HannWindow is the window (1 - cos(2πi/(n-1))) / 2.
+func HannWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return cosineWindow("hann_window", length, periodic, 0.5, 0.5, d, layout, dev)
+}
+
+// HammingWindow is the window alpha - beta cos(2πi/(n-1)).
+func HammingWindow(length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return cosineWindow("hamming_window", length, periodic, alpha, beta, d, layout, dev)
+}
+
+func cosineWindow(op string, length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return window(op, length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
+		return s.cosine(x, 2*math.Pi/(n-1), -beta, alpha)
+	})
+}
+
+// BlackmanWindow is the window 0.42 - 0.5 cos(2πi/(n-1)) + 0.08 cos(4πi/(n-1)).
+func BlackmanWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return window("blackman_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
+		return s.add(s.cosine(x, 4*math.Pi/(n-1), 0.08, 0), s.cosine(x, 2*math.Pi/(n-1), -0.5, 0.42))
+	})
+}
+
+// KaiserWindow is the window I0(beta sqrt(1 - (2i/(n-1) - 1)²)) / I0(beta).
+func KaiserWindow(length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return window("kaiser_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
+		top := s.float(beta)
+		if x = s.scaled(x, 2/(n-1), -1); s.err == nil {
+			x = s.scaled(s.keep(Square(nil, x)), -1, 1)
+		}
+		// Rounding may carry the square of the ends beyond 1.
+		if s.err == nil {
+			x = s.keep(ClampMin(nil, x, s.float(0)))
+		}
+		if s.err == nil {
+			x = s.keep(Sqrt(nil, x))
+		}
+		if x = s.mul(x, top); s.err == nil {
+			x = s.keep(I0(nil, x))
+			top = s.keep(I0(nil, top))
+		}
+		return s.div(x, top)
+	})
+}

@@ -1,0 +1,98 @@
+package storage
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/device"
+)
+
+func TestSharedMemoryIsOneStorage(t *testing.T) {
+	before := MemoryStats()
+	s, err := New("test", 100, device.Host, true)
+	require.NoError(t, err)
+	s.Bytes()[99] = 7
+	require.NoError(t, s.Share("test"))
+	assert.True(t, s.Shared())
+	assert.False(t, s.Resizable())
+	assert.EqualValues(t, 7, s.Bytes()[99])
+	fd, err := s.Descriptor("test")
+	require.NoError(t, err)
+	again, err := FromDescriptor("test", fd, 100)
+	require.NoError(t, err)
+	assert.Same(t, s, again, "memory that this process has is not mapped twice")
+	part, err := FromDescriptor("test", fd, 50)
+	require.NoError(t, err)
+	part.Bytes()[0] = 9
+	assert.EqualValues(t, 9, s.Bytes()[0])
+	_, err = FromDescriptor("test", fd, 101)
+	assert.ErrorContains(t, err, "has 100 bytes")
+	for _, held := range []*Storage{s, again, part} {
+		held.Release()
+	}
+	_, err = FromDescriptor("test", fd, 100)
+	assert.Error(t, err, "the descriptor is closed with the last reference")
+	after := MemoryStats()
+	assert.Equal(t, before.InUse, after.InUse)
+	assert.Equal(t, before.Storages, after.Storages)
+}
+
+func TestMappedFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bytes")
+	require.NoError(t, os.WriteFile(path, []byte{1, 2, 3, 4}, 0o600))
+	private, err := FromFile("test", path, false, 4)
+	require.NoError(t, err)
+	defer private.Release()
+	private.Bytes()[0] = 9
+	shared, err := FromFile("test", path, true, 6)
+	require.NoError(t, err)
+	shared.Bytes()[5] = 8
+	assert.Equal(t, path, shared.Filename())
+	assert.Empty(t, private.Filename())
+	shared.Release()
+	written, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, []byte{1, 2, 3, 4, 0, 8}, written)
+	for _, c := range []struct {
+		path   string
+		nbytes int64
+		fact   string
+	}{{path, 7, "has 6 bytes, fewer than the 7"}, {path, -1, "-1 bytes"}, {path + "?", 1, "unable to open"}} {
+		_, err = FromFile("test", c.path, false, c.nbytes)
+		assert.ErrorContains(t, err, c.fact)
+	}
+}
+
+func TestSlicesShare(t *testing.T) {
+	s, err := New("test", 8, device.Host, true)
+	require.NoError(t, err)
+	part, err := s.Slice("test", 2, 5)
+	require.NoError(t, err)
+	s.Bytes()[3] = 7
+	s.Release()
+	assert.Equal(t, []byte{0, 7, 0}, part.Bytes())
+	assert.ErrorContains(t, part.Resize("test", 9), "slice")
+	_, err = part.Slice("test", 1, 4)
+	assert.ErrorContains(t, err, "out of range for a storage of size 3")
+	part.Release()
+}
+
+func TestLimits(t *testing.T) {
+	for text, want := range map[string]int64{"0": 0, "1000": 1000, "2K": 2048, "3m": 3 << 20, "4G": 4 << 30, "1T": 1 << 40} {
+		got, ok := parseBytes(text)
+		assert.True(t, ok, text)
+		assert.Equal(t, want, got, text)
+	}
+	for _, text := range []string{"abc", "-1", "1.5G", "G", "9999999999T", "1KB"} {
+		_, ok := parseBytes(text)
+		assert.False(t, ok, text)
+	}
+	SetLimit(MemoryStats().InUse + 1000)
+	defer SetLimit(0)
+	_, err := New("zeros", 1<<20, device.Host, false)
+	assert.ErrorContains(t, err, "zeros: allocating 1048576 bytes would exceed the memory limit")
+}
