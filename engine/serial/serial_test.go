@@ -215,6 +215,12 @@ func TestAmplificationIsRefused(t *testing.T) {
 	require.Error(t, err)
 }
 
+func TestEmptyBytesAsPythonPicklesThem(t *testing.T) {
+	text, _, err := Load("load", pack(t, "\x80\x02c__builtin__\nbytes\nq\x00)Rq\x01."), "", false)
+	require.NoError(t, err)
+	require.Equal(t, `{"bytes": ""}`, text)
+}
+
 func TestOverlappingRecordsAreRefused(t *testing.T) {
 	data := image(t, `{"dict": [["a", {"tensor": 0}]]}`, false, arange(t, 4))
 	central := strings.Index(string(data), "PK\x01\x02")

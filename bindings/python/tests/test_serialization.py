@@ -44,6 +44,7 @@ def test_containers_come_back(tmp_path):
         "numbers": [True, 0, -1, 2**53 + 1, 2**100, 1.0, 0.1, -0.0, float("inf"), 1 + 2j],
         "text": "é\0\n",
         "bytes": b"\x00\xff",
+        "nothing": b"",
         "bytearray": bytearray(b"xy"),
         "none": None,
         3: {(1, "a"): {7}},
