@@ -737,6 +737,10 @@ var calls = [...]func(frame) error{
 		return f.setTensors(err, r0)
 	}, // kron
 	func(f frame) error {
+		r0, err := ops.Cdist(f.tensor(0), f.tensor(1), f.float(2), f.str(3))
+		return f.setTensors(err, r0)
+	}, // cdist
+	func(f frame) error {
 		r0, err := ops.ToString(f.tensor(0), f.int(1), f.int(2), f.int(3), f.int(4), f.boolOptional(5))
 		return f.setStr(err, r0)
 	}, // to_string

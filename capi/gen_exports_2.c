@@ -767,10 +767,25 @@ TENSOR_API intptr_t tensor_brief_kron(const tensor_t *self, const tensor_t *othe
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, double p, const char *compute_mode, tensor_t **out) {
+  LT_RESULT(out, "cdist", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 260, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], x1, LT_TENSOR, "cdist", "x1");
+  LT_REQUIRED(a[1], x2, LT_TENSOR, "cdist", "x2");
+  a[2].f = p;
+  LT_TEXT(compute_mode, "cdist", "compute_mode"); a[3].text = compute_mode;
+  tensor_status status = lt_invoke(&frame, "cdist");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
   LT_RESULT(out, "to_string", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 260, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 261, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to_string", "self");
   a[1].i = precision;
   a[2].i = threshold;
@@ -787,7 +802,7 @@ TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precisio
 TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "scalar_operand", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 261, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 262, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(value, LT_MUST, "scalar_operand", "value"); a[0].scalar = value;
   tensor_status status = lt_invoke(&frame, "scalar_operand");
   if (status == TENSOR_OK) {
@@ -805,7 +820,7 @@ TENSOR_API intptr_t tensor_brief_scalar_operand(tensor_scalar value) {
 TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 262, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 263, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_REQUIRED(a[1], tensor2, LT_TENSOR, "result_type", "tensor2");
   tensor_status status = lt_invoke(&frame, "result_type");
@@ -818,7 +833,7 @@ TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tenso
 TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tensor_scalar tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 262, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 263, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_SCALAR(tensor2, LT_MUST, "result_type", "tensor2"); a[1].scalar = tensor2;
   frame.number = 2;
@@ -832,7 +847,7 @@ TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tens
 TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype type2, tensor_dtype *out) {
   LT_RESULT(out, "promote_types", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 263, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 264, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(type1, -1, 13, "promote_types", "type1"); a[0].i = type1;
   LT_ENUM(type2, -1, 13, "promote_types", "type2"); a[1].i = type2;
   tensor_status status = lt_invoke(&frame, "promote_types");
@@ -845,7 +860,7 @@ TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype t
 TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bool *out) {
   LT_RESULT(out, "can_cast", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 264, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 265, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(from_, -1, 13, "can_cast", "from_"); a[0].i = from_;
   LT_ENUM(to, -1, 13, "can_cast", "to"); a[1].i = to;
   tensor_status status = lt_invoke(&frame, "can_cast");
@@ -857,7 +872,7 @@ TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bo
 
 TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
   lt_value a[1];
-  lt_frame frame = {.op = 265, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 266, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(d, -1, 13, "set_default_dtype", "d"); a[0].i = d;
   tensor_status status = lt_invoke(&frame, "set_default_dtype");
   return status;
@@ -866,7 +881,7 @@ TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
 TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
   LT_RESULT(out, "get_default_dtype", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 266, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 267, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_dtype");
   if (status == TENSOR_OK) {
     *out = (tensor_dtype)frame.results[0].i;
@@ -876,7 +891,7 @@ TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
 
 TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
   lt_value a[1];
-  lt_frame frame = {.op = 267, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 268, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 5, "set_default_device", "device"); a[0].device = device;
   tensor_status status = lt_invoke(&frame, "set_default_device");
   return status;
@@ -885,7 +900,7 @@ TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
 TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
   LT_RESULT(out, "get_default_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 268, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 269, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_device");
   if (status == TENSOR_OK) {
     *out = frame.results[0].device;
@@ -896,7 +911,7 @@ TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out) {
   LT_RESULT(out, "parse_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 269, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 270, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(text, "parse_device", "text"); a[0].text = text;
   tensor_status status = lt_invoke(&frame, "parse_device");
   if (status == TENSOR_OK) {
@@ -907,7 +922,7 @@ TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *ou
 
 TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
   lt_value a[1];
-  lt_frame frame = {.op = 270, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 271, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   tensor_status status = lt_invoke(&frame, "set_num_threads");
   return status;
@@ -916,7 +931,7 @@ TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
 TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
   LT_RESULT(out, "get_num_threads", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 271, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 272, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_num_threads");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -927,7 +942,7 @@ TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
 TENSOR_API tensor_status tensor_cpu_tier(char **out) {
   LT_RESULT(out, "cpu_tier", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 272, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 273, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "cpu_tier");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -938,7 +953,7 @@ TENSOR_API tensor_status tensor_cpu_tier(char **out) {
 TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_nonzero", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 273, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 274, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_nonzero", "self");
   tensor_status status = lt_invoke(&frame, "is_nonzero");
   if (status == TENSOR_OK) {
@@ -950,7 +965,7 @@ TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "is_same_size", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 274, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 275, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_same_size", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "is_same_size", "other");
   tensor_status status = lt_invoke(&frame, "is_same_size");
@@ -963,7 +978,7 @@ TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_
 TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "rand", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 275, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 276, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
@@ -978,7 +993,7 @@ TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 275, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 276, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
@@ -998,7 +1013,7 @@ TENSOR_API intptr_t tensor_brief_rand(const int64_t *size, int64_t size_len) {
 TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randn", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 276, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 277, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
@@ -1013,7 +1028,7 @@ TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 276, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 277, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
@@ -1033,7 +1048,7 @@ TENSOR_API intptr_t tensor_brief_randn(const int64_t *size, int64_t size_len) {
 TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 277, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 278, .mode = LT_FUNCTION, .args = a};
   a[0].i = low;
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -1050,7 +1065,7 @@ TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t
 
 TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 277, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 278, .mode = LT_OUT, .args = a};
   a[0].i = low;
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -1072,7 +1087,7 @@ TENSOR_API intptr_t tensor_brief_randint(int64_t low, int64_t high, const int64_
 TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint.high", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 278, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 279, .mode = LT_FUNCTION, .args = a};
   a[0].i = high;
   LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
@@ -1088,7 +1103,7 @@ TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, 
 
 TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 278, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 279, .mode = LT_OUT, .args = a};
   a[0].i = high;
   LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
@@ -1109,7 +1124,7 @@ TENSOR_API intptr_t tensor_brief_randint_high(int64_t high, const int64_t *size,
 TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randperm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 279, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 280, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
@@ -1124,7 +1139,7 @@ TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generato
 
 TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 279, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 280, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
@@ -1144,7 +1159,7 @@ TENSOR_API intptr_t tensor_brief_randperm(int64_t n) {
 TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "rand_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 280, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 281, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rand_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand_like", "generator");
   LT_ENUM(dtype, -1, 13, "rand_like", "dtype"); a[2].i = dtype;
@@ -1167,7 +1182,7 @@ TENSOR_API intptr_t tensor_brief_rand_like(const tensor_t *self) {
 TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randn_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 281, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 282, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randn_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn_like", "generator");
   LT_ENUM(dtype, -1, 13, "randn_like", "dtype"); a[2].i = dtype;
@@ -1190,7 +1205,7 @@ TENSOR_API intptr_t tensor_brief_randn_like(const tensor_t *self) {
 TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randint_like", "out");
   lt_value a[8];
-  lt_frame frame = {.op = 282, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 283, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like", "self");
   a[1].i = low;
   a[2].i = high;
@@ -1215,7 +1230,7 @@ TENSOR_API intptr_t tensor_brief_randint_like(const tensor_t *self, int64_t low,
 TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randint_like.high", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 283, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 284, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like.high", "self");
   a[1].i = high;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint_like.high", "generator");
@@ -1239,7 +1254,7 @@ TENSOR_API intptr_t tensor_brief_randint_like_high(const tensor_t *self, int64_t
 TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "normal.tensors", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 284, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 285, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
@@ -1253,7 +1268,7 @@ TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tenso
 TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "normal.tensors", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 284, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 285, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
   frame.number = 2;
@@ -1267,7 +1282,7 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tens
 
 TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 284, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 285, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
@@ -1278,7 +1293,7 @@ TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const t
 
 TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 284, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 285, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
   frame.number = 2;
@@ -1303,7 +1318,7 @@ TENSOR_API intptr_t tensor_brief_normal_tensors_scalar(const tensor_t *mean, ten
 TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "normal.size", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 285, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 286, .mode = LT_FUNCTION, .args = a};
   a[0].f = mean;
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -1320,7 +1335,7 @@ TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64
 
 TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 285, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 286, .mode = LT_OUT, .args = a};
   a[0].f = mean;
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -1342,7 +1357,7 @@ TENSOR_API intptr_t tensor_brief_normal_size(double mean, double std, const int6
 TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 286, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 287, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
   tensor_status status = lt_invoke(&frame, "bernoulli");
@@ -1354,7 +1369,7 @@ TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator
 
 TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 286, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 287, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
   LT_OUTPUT(frame.out[0], out, "bernoulli", "out");
@@ -1371,7 +1386,7 @@ TENSOR_API intptr_t tensor_brief_bernoulli(const tensor_t *self) {
 TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli.p", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 287, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 288, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli.p", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli.p", "generator");
@@ -1391,7 +1406,7 @@ TENSOR_API intptr_t tensor_brief_bernoulli_p(const tensor_t *self, double p) {
 TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "multinomial", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 288, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 289, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
   a[1].i = num_samples;
   a[2].i = replacement;
@@ -1405,7 +1420,7 @@ TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_sa
 
 TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 288, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 289, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
   a[1].i = num_samples;
   a[2].i = replacement;
@@ -1424,7 +1439,7 @@ TENSOR_API intptr_t tensor_brief_multinomial(const tensor_t *self, int64_t num_s
 TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "poisson", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 289, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 290, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "poisson", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "poisson", "generator");
   tensor_status status = lt_invoke(&frame, "poisson");
@@ -1442,7 +1457,7 @@ TENSOR_API intptr_t tensor_brief_poisson(const tensor_t *self) {
 
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 290, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 291, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "uniform_", "self");
   a[1].f = from_;
   a[2].f = to;
@@ -1453,7 +1468,7 @@ TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to
 
 TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 291, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 292, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "normal_", "self");
   a[1].f = mean;
   a[2].f = std;
@@ -1464,7 +1479,7 @@ TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std,
 
 TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator) {
   lt_value a[2];
-  lt_frame frame = {.op = 292, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 293, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "random_", "generator");
   tensor_status status = lt_invoke(&frame, "random_");
@@ -1473,7 +1488,7 @@ TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *gene
 
 TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 293, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 294, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.to", "self");
   a[1].i = to;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "random_.to", "generator");
@@ -1483,7 +1498,7 @@ TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_ge
 
 TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 294, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 295, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.from", "self");
   a[1].i = from_;
   a[2].i = to;
@@ -1494,7 +1509,7 @@ TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int6
 
 TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 295, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 296, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_", "generator");
@@ -1504,7 +1519,7 @@ TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_gene
 
 TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 296, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 297, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_.tensor", "self");
   LT_REQUIRED(a[1], p, LT_TENSOR, "bernoulli_.tensor", "p");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_.tensor", "generator");
@@ -1514,7 +1529,7 @@ TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 297, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 298, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exponential_", "self");
   a[1].f = lambd;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "exponential_", "generator");
@@ -1524,7 +1539,7 @@ TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tenso
 
 TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 298, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 299, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cauchy_", "self");
   a[1].f = median;
   a[2].f = sigma;
@@ -1535,7 +1550,7 @@ TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double si
 
 TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 299, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 300, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log_normal_", "self");
   a[1].f = mean;
   a[2].f = std;
@@ -1546,7 +1561,7 @@ TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double 
 
 TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 300, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 301, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "geometric_", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "geometric_", "generator");
@@ -1556,7 +1571,7 @@ TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_gene
 
 TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
   lt_value a[1];
-  lt_frame frame = {.op = 301, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 302, .mode = LT_FUNCTION, .args = a};
   a[0].i = seed;
   tensor_status status = lt_invoke(&frame, "manual_seed");
   return status;
@@ -1565,7 +1580,7 @@ TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
 TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
   LT_RESULT(out, "default_generator", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 302, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 303, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "default_generator");
   if (status == TENSOR_OK) {
     *out = (tensor_generator_t *)frame.results[0].pointer;
@@ -1576,7 +1591,7 @@ TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
 TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_generator_t **out) {
   LT_RESULT(out, "generator_new", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 303, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 304, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 5, "generator_new", "device"); a[0].device = device;
   tensor_status status = lt_invoke(&frame, "generator_new");
   if (status == TENSOR_OK) {
@@ -1587,7 +1602,7 @@ TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_gener
 
 TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed) {
   lt_value a[2];
-  lt_frame frame = {.op = 304, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 305, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_manual_seed", "self");
   a[1].i = seed;
   tensor_status status = lt_invoke(&frame, "generator_manual_seed");
@@ -1597,7 +1612,7 @@ TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, 
 TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_seed", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 305, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 306, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_seed", "self");
   tensor_status status = lt_invoke(&frame, "generator_seed");
   if (status == TENSOR_OK) {
@@ -1609,7 +1624,7 @@ TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t
 TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_initial_seed", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 306, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 307, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_initial_seed", "self");
   tensor_status status = lt_invoke(&frame, "generator_initial_seed");
   if (status == TENSOR_OK) {
@@ -1621,7 +1636,7 @@ TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self,
 TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out) {
   LT_RESULT(out, "generator_get_state", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 307, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 308, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_state", "self");
   tensor_status status = lt_invoke(&frame, "generator_get_state");
   if (status == TENSOR_OK) {
@@ -1638,7 +1653,7 @@ TENSOR_API intptr_t tensor_brief_generator_get_state(tensor_generator_t *self) {
 
 TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state) {
   lt_value a[2];
-  lt_frame frame = {.op = 308, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 309, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_state", "self");
   LT_REQUIRED(a[1], state, LT_TENSOR, "generator_set_state", "state");
   tensor_status status = lt_invoke(&frame, "generator_set_state");
@@ -1648,7 +1663,7 @@ TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, co
 TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "sum", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 309, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 310, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1662,7 +1677,7 @@ TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 309, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 310, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1681,7 +1696,7 @@ TENSOR_API intptr_t tensor_brief_sum(const tensor_t *self) {
 TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nansum", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 310, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 311, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1695,7 +1710,7 @@ TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim,
 
 TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 310, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 311, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1714,7 +1729,7 @@ TENSOR_API intptr_t tensor_brief_nansum(const tensor_t *self) {
 TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "prod", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 311, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 312, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1728,7 +1743,7 @@ TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool kee
 
 TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 311, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 312, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1747,7 +1762,7 @@ TENSOR_API intptr_t tensor_brief_prod(const tensor_t *self) {
 TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "mean", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 312, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 313, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1761,7 +1776,7 @@ TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 312, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 313, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1780,7 +1795,7 @@ TENSOR_API intptr_t tensor_brief_mean(const tensor_t *self) {
 TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nanmean", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 313, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 314, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1794,7 +1809,7 @@ TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 313, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 314, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1813,7 +1828,7 @@ TENSOR_API intptr_t tensor_brief_nanmean(const tensor_t *self) {
 TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "any", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 314, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 315, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
   LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1826,7 +1841,7 @@ TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 314, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 315, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
   LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1844,7 +1859,7 @@ TENSOR_API intptr_t tensor_brief_any(const tensor_t *self) {
 TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "all", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 315, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 316, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
   LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1857,7 +1872,7 @@ TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 315, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 316, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
   LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1875,7 +1890,7 @@ TENSOR_API intptr_t tensor_brief_all(const tensor_t *self) {
 TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "count_nonzero", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 316, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 317, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "count_nonzero", "self");
   LT_SPAN(dim, dim_len, "count_nonzero", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   tensor_status status = lt_invoke(&frame, "count_nonzero");
@@ -1894,7 +1909,7 @@ TENSOR_API intptr_t tensor_brief_count_nonzero(const tensor_t *self) {
 TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "std", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 317, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 318, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "std");
@@ -1913,7 +1928,7 @@ TENSOR_API intptr_t tensor_brief_std(const tensor_t *self) {
 TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.dim", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 318, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 319, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
   LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -1927,7 +1942,7 @@ TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 318, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 319, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
   LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -1946,7 +1961,7 @@ TENSOR_API intptr_t tensor_brief_std_dim(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.correction", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 319, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 320, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
   LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
@@ -1960,7 +1975,7 @@ TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64
 
 TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 319, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 320, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
   LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
@@ -1979,7 +1994,7 @@ TENSOR_API intptr_t tensor_brief_std_correction(const tensor_t *self) {
 TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "var", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 320, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 321, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "var");
@@ -1998,7 +2013,7 @@ TENSOR_API intptr_t tensor_brief_var(const tensor_t *self) {
 TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "var.dim", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 321, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 322, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
   LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -2012,7 +2027,7 @@ TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 321, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 322, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
   LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -2031,7 +2046,7 @@ TENSOR_API intptr_t tensor_brief_var_dim(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "var.correction", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 322, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 323, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
   LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
@@ -2045,7 +2060,7 @@ TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64
 
 TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 322, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 323, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
   LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
@@ -2065,7 +2080,7 @@ TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, te
   LT_RESULT(std, "std_mean", "std");
   LT_RESULT(mean, "std_mean", "mean");
   lt_value a[2];
-  lt_frame frame = {.op = 323, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 324, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "std_mean");
@@ -2080,7 +2095,7 @@ TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t
   LT_RESULT(std, "std_mean.dim", "std");
   LT_RESULT(mean, "std_mean.dim", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 324, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 325, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.dim", "self");
   LT_SPAN(dim, dim_len, "std_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -2097,7 +2112,7 @@ TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const 
   LT_RESULT(std, "std_mean.correction", "std");
   LT_RESULT(mean, "std_mean.correction", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 325, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 326, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.correction", "self");
   LT_SPAN(dim, dim_len, "std_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std_mean.correction", "correction"); a[2].scalar = correction;
@@ -2114,7 +2129,7 @@ TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, te
   LT_RESULT(var, "var_mean", "var");
   LT_RESULT(mean, "var_mean", "mean");
   lt_value a[2];
-  lt_frame frame = {.op = 326, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 327, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "var_mean");
@@ -2129,7 +2144,7 @@ TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t
   LT_RESULT(var, "var_mean.dim", "var");
   LT_RESULT(mean, "var_mean.dim", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 327, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 328, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.dim", "self");
   LT_SPAN(dim, dim_len, "var_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -2146,7 +2161,7 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
   LT_RESULT(var, "var_mean.correction", "var");
   LT_RESULT(mean, "var_mean.correction", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 328, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 329, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.correction", "self");
   LT_SPAN(dim, dim_len, "var_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var_mean.correction", "correction"); a[2].scalar = correction;
@@ -2162,7 +2177,7 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
 TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 329, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 330, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
   LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
   LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2177,7 +2192,7 @@ TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, cons
 
 TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 329, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 330, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
   LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
   LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2197,7 +2212,7 @@ TENSOR_API intptr_t tensor_brief_norm(const tensor_t *self) {
 TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm.name", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 330, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 331, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
   LT_TEXT(p, "norm.name", "p"); a[1].text = p;
   LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2212,7 +2227,7 @@ TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, c
 
 TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 330, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 331, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
   LT_TEXT(p, "norm.name", "p"); a[1].text = p;
   LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2232,7 +2247,7 @@ TENSOR_API intptr_t tensor_brief_norm_name(const tensor_t *self, const char *p) 
 TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "amax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 331, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 332, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
   LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2245,7 +2260,7 @@ TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 331, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 332, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
   LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2257,7 +2272,7 @@ TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "amin", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 332, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 333, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
   LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2270,7 +2285,7 @@ TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 332, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 333, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
   LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2282,7 +2297,7 @@ TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "max", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 333, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 334, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
   tensor_status status = lt_invoke(&frame, "max");
   if (status == TENSOR_OK) {
@@ -2293,7 +2308,7 @@ TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_max_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 333, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 334, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
   LT_OUTPUT(frame.out[0], out, "max", "out");
   tensor_status status = lt_invoke(&frame, "max");
@@ -2310,7 +2325,7 @@ TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(values, "max.dim", "values");
   LT_RESULT(indices, "max.dim", "indices");
   lt_value a[3];
-  lt_frame frame = {.op = 334, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 335, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2324,7 +2339,7 @@ TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
   lt_value a[3];
-  lt_frame frame = {.op = 334, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 335, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2337,7 +2352,7 @@ TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, b
 TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "min", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 335, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 336, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
   tensor_status status = lt_invoke(&frame, "min");
   if (status == TENSOR_OK) {
@@ -2348,7 +2363,7 @@ TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_min_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 335, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 336, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
   LT_OUTPUT(frame.out[0], out, "min", "out");
   tensor_status status = lt_invoke(&frame, "min");
@@ -2365,7 +2380,7 @@ TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(values, "min.dim", "values");
   LT_RESULT(indices, "min.dim", "indices");
   lt_value a[3];
-  lt_frame frame = {.op = 336, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 337, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2379,7 +2394,7 @@ TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
   lt_value a[3];
-  lt_frame frame = {.op = 336, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 337, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2392,7 +2407,7 @@ TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, b
 TENSOR_API tensor_status tensor_max_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "max.other", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 337, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 338, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "max.other", "other");
   tensor_status status = lt_invoke(&frame, "max.other");
@@ -2404,7 +2419,7 @@ TENSOR_API tensor_status tensor_max_other(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_max_other_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 337, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 338, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "max.other", "other");
   LT_OUTPUT(frame.out[0], out, "max.other", "out");
@@ -2421,7 +2436,7 @@ TENSOR_API intptr_t tensor_brief_max_other(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_min_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "min.other", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 338, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 339, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "min.other", "other");
   tensor_status status = lt_invoke(&frame, "min.other");
@@ -2433,7 +2448,7 @@ TENSOR_API tensor_status tensor_min_other(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_min_other_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 338, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 339, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "min.other", "other");
   LT_OUTPUT(frame.out[0], out, "min.other", "out");
@@ -2451,7 +2466,7 @@ TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(min, "aminmax", "min");
   LT_RESULT(max, "aminmax", "max");
   lt_value a[3];
-  lt_frame frame = {.op = 339, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 340, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2465,7 +2480,7 @@ TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *min, tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 339, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 340, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2478,7 +2493,7 @@ TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, b
 TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 340, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 341, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2491,7 +2506,7 @@ TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool k
 
 TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 340, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 341, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2509,7 +2524,7 @@ TENSOR_API intptr_t tensor_brief_argmax(const tensor_t *self) {
 TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmin", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 341, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 342, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmin", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2522,7 +2537,7 @@ TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool k
 
 TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 341, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 342, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmin", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2540,7 +2555,7 @@ TENSOR_API intptr_t tensor_brief_argmin(const tensor_t *self) {
 TENSOR_API tensor_status tensor_floor(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "floor", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 342, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 343, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor", "self");
   tensor_status status = lt_invoke(&frame, "floor");
   if (status == TENSOR_OK) {
@@ -2551,7 +2566,7 @@ TENSOR_API tensor_status tensor_floor(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_floor_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 342, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 343, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor", "self");
   tensor_status status = lt_invoke(&frame, "floor");
   return status;
@@ -2559,7 +2574,7 @@ TENSOR_API tensor_status tensor_floor_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_floor_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 342, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 343, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor", "self");
   LT_OUTPUT(frame.out[0], out, "floor", "out");
   tensor_status status = lt_invoke(&frame, "floor");
@@ -2575,7 +2590,7 @@ TENSOR_API intptr_t tensor_brief_floor(const tensor_t *self) {
 TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ceil", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 343, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 344, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ceil", "self");
   tensor_status status = lt_invoke(&frame, "ceil");
   if (status == TENSOR_OK) {
@@ -2586,7 +2601,7 @@ TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_ceil_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 343, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 344, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ceil", "self");
   tensor_status status = lt_invoke(&frame, "ceil");
   return status;
@@ -2594,7 +2609,7 @@ TENSOR_API tensor_status tensor_ceil_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_ceil_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 343, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 344, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ceil", "self");
   LT_OUTPUT(frame.out[0], out, "ceil", "out");
   tensor_status status = lt_invoke(&frame, "ceil");
@@ -2610,7 +2625,7 @@ TENSOR_API intptr_t tensor_brief_ceil(const tensor_t *self) {
 TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "trunc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 344, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 345, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trunc", "self");
   tensor_status status = lt_invoke(&frame, "trunc");
   if (status == TENSOR_OK) {
@@ -2621,7 +2636,7 @@ TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_trunc_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 344, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 345, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trunc", "self");
   tensor_status status = lt_invoke(&frame, "trunc");
   return status;
@@ -2629,7 +2644,7 @@ TENSOR_API tensor_status tensor_trunc_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_trunc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 344, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 345, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trunc", "self");
   LT_OUTPUT(frame.out[0], out, "trunc", "out");
   tensor_status status = lt_invoke(&frame, "trunc");
@@ -2645,7 +2660,7 @@ TENSOR_API intptr_t tensor_brief_trunc(const tensor_t *self) {
 TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "fix", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 345, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 346, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fix", "self");
   tensor_status status = lt_invoke(&frame, "fix");
   if (status == TENSOR_OK) {
@@ -2656,7 +2671,7 @@ TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_fix_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 345, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 346, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fix", "self");
   tensor_status status = lt_invoke(&frame, "fix");
   return status;
@@ -2664,7 +2679,7 @@ TENSOR_API tensor_status tensor_fix_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_fix_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 345, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 346, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fix", "self");
   LT_OUTPUT(frame.out[0], out, "fix", "out");
   tensor_status status = lt_invoke(&frame, "fix");
@@ -2680,7 +2695,7 @@ TENSOR_API intptr_t tensor_brief_fix(const tensor_t *self) {
 TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
   LT_RESULT(out, "round", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 346, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 347, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "round", "self");
   a[1].i = decimals;
   tensor_status status = lt_invoke(&frame, "round");
@@ -2692,7 +2707,7 @@ TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, te
 
 TENSOR_API tensor_status tensor_round_(tensor_t *self, int64_t decimals) {
   lt_value a[2];
-  lt_frame frame = {.op = 346, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 347, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "round", "self");
   a[1].i = decimals;
   tensor_status status = lt_invoke(&frame, "round");
@@ -2701,7 +2716,7 @@ TENSOR_API tensor_status tensor_round_(tensor_t *self, int64_t decimals) {
 
 TENSOR_API tensor_status tensor_round_out(const tensor_t *self, int64_t decimals, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 346, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 347, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "round", "self");
   a[1].i = decimals;
   LT_OUTPUT(frame.out[0], out, "round", "out");
@@ -2718,7 +2733,7 @@ TENSOR_API intptr_t tensor_brief_round(const tensor_t *self) {
 TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "frac", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 347, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 348, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frac", "self");
   tensor_status status = lt_invoke(&frame, "frac");
   if (status == TENSOR_OK) {
@@ -2729,7 +2744,7 @@ TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_frac_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 347, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 348, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frac", "self");
   tensor_status status = lt_invoke(&frame, "frac");
   return status;
@@ -2737,7 +2752,7 @@ TENSOR_API tensor_status tensor_frac_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 347, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 348, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frac", "self");
   LT_OUTPUT(frame.out[0], out, "frac", "out");
   tensor_status status = lt_invoke(&frame, "frac");
@@ -2753,7 +2768,7 @@ TENSOR_API intptr_t tensor_brief_frac(const tensor_t *self) {
 TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp.tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 348, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 349, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -2766,7 +2781,7 @@ TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_
 
 TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 348, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 349, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -2776,7 +2791,7 @@ TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *mi
 
 TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 348, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 349, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -2794,7 +2809,7 @@ TENSOR_API intptr_t tensor_brief_clamp_tensor(const tensor_t *self) {
 TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clamp", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 349, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
   LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
@@ -2807,7 +2822,7 @@ TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, t
 
 TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
   lt_value a[3];
-  lt_frame frame = {.op = 349, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
   LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
@@ -2817,7 +2832,7 @@ TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor
 
 TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 349, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
   LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
@@ -2835,7 +2850,7 @@ TENSOR_API intptr_t tensor_brief_clamp(const tensor_t *self) {
 TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clip.tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
@@ -2848,7 +2863,7 @@ TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 350, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
@@ -2858,7 +2873,7 @@ TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min
 
 TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 350, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
@@ -2876,7 +2891,7 @@ TENSOR_API intptr_t tensor_brief_clip_tensor(const tensor_t *self) {
 TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clip", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
   LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
@@ -2889,7 +2904,7 @@ TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, te
 
 TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
   lt_value a[3];
-  lt_frame frame = {.op = 351, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 352, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
   LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
@@ -2899,7 +2914,7 @@ TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_
 
 TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 351, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 352, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
   LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
@@ -2917,7 +2932,7 @@ TENSOR_API intptr_t tensor_brief_clip(const tensor_t *self) {
 TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *min, tensor_t **out) {
   LT_RESULT(out, "clamp_min", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_REQUIRED(a[1], min, LT_TENSOR, "clamp_min", "min");
   tensor_status status = lt_invoke(&frame, "clamp_min");
@@ -2930,7 +2945,7 @@ TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_clamp_min_scalar(const tensor_t *self, tensor_scalar min, tensor_t **out) {
   LT_RESULT(out, "clamp_min", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_SCALAR(min, LT_MUST, "clamp_min", "min"); a[1].scalar = min;
   frame.number = 2;
@@ -2943,7 +2958,7 @@ TENSOR_API tensor_status tensor_clamp_min_scalar(const tensor_t *self, tensor_sc
 
 TENSOR_API tensor_status tensor_clamp_min_(tensor_t *self, const tensor_t *min) {
   lt_value a[2];
-  lt_frame frame = {.op = 352, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_REQUIRED(a[1], min, LT_TENSOR, "clamp_min", "min");
   tensor_status status = lt_invoke(&frame, "clamp_min");
@@ -2952,7 +2967,7 @@ TENSOR_API tensor_status tensor_clamp_min_(tensor_t *self, const tensor_t *min) 
 
 TENSOR_API tensor_status tensor_clamp_min_scalar_(tensor_t *self, tensor_scalar min) {
   lt_value a[2];
-  lt_frame frame = {.op = 352, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_SCALAR(min, LT_MUST, "clamp_min", "min"); a[1].scalar = min;
   frame.number = 2;
@@ -2962,7 +2977,7 @@ TENSOR_API tensor_status tensor_clamp_min_scalar_(tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_clamp_min_out(const tensor_t *self, const tensor_t *min, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 352, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_REQUIRED(a[1], min, LT_TENSOR, "clamp_min", "min");
   LT_OUTPUT(frame.out[0], out, "clamp_min", "out");
@@ -2972,7 +2987,7 @@ TENSOR_API tensor_status tensor_clamp_min_out(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_clamp_min_scalar_out(const tensor_t *self, tensor_scalar min, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 352, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_SCALAR(min, LT_MUST, "clamp_min", "min"); a[1].scalar = min;
   frame.number = 2;
@@ -2996,7 +3011,7 @@ TENSOR_API intptr_t tensor_brief_clamp_min_scalar(const tensor_t *self, tensor_s
 TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp_max", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_REQUIRED(a[1], max, LT_TENSOR, "clamp_max", "max");
   tensor_status status = lt_invoke(&frame, "clamp_max");
@@ -3009,7 +3024,7 @@ TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_clamp_max_scalar(const tensor_t *self, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clamp_max", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_SCALAR(max, LT_MUST, "clamp_max", "max"); a[1].scalar = max;
   frame.number = 2;
@@ -3022,7 +3037,7 @@ TENSOR_API tensor_status tensor_clamp_max_scalar(const tensor_t *self, tensor_sc
 
 TENSOR_API tensor_status tensor_clamp_max_(tensor_t *self, const tensor_t *max) {
   lt_value a[2];
-  lt_frame frame = {.op = 353, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_REQUIRED(a[1], max, LT_TENSOR, "clamp_max", "max");
   tensor_status status = lt_invoke(&frame, "clamp_max");
@@ -3031,7 +3046,7 @@ TENSOR_API tensor_status tensor_clamp_max_(tensor_t *self, const tensor_t *max) 
 
 TENSOR_API tensor_status tensor_clamp_max_scalar_(tensor_t *self, tensor_scalar max) {
   lt_value a[2];
-  lt_frame frame = {.op = 353, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_SCALAR(max, LT_MUST, "clamp_max", "max"); a[1].scalar = max;
   frame.number = 2;
@@ -3041,7 +3056,7 @@ TENSOR_API tensor_status tensor_clamp_max_scalar_(tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_clamp_max_out(const tensor_t *self, const tensor_t *max, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 353, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_REQUIRED(a[1], max, LT_TENSOR, "clamp_max", "max");
   LT_OUTPUT(frame.out[0], out, "clamp_max", "out");
@@ -3051,7 +3066,7 @@ TENSOR_API tensor_status tensor_clamp_max_out(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_clamp_max_scalar_out(const tensor_t *self, tensor_scalar max, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 353, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_SCALAR(max, LT_MUST, "clamp_max", "max"); a[1].scalar = max;
   frame.number = 2;
@@ -3075,7 +3090,7 @@ TENSOR_API intptr_t tensor_brief_clamp_max_scalar(const tensor_t *self, tensor_s
 TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "maximum", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 355, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "maximum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "maximum", "other");
   tensor_status status = lt_invoke(&frame, "maximum");
@@ -3087,7 +3102,7 @@ TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_maximum_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 354, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 355, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "maximum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "maximum", "other");
   LT_OUTPUT(frame.out[0], out, "maximum", "out");
@@ -3104,7 +3119,7 @@ TENSOR_API intptr_t tensor_brief_maximum(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_minimum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "minimum", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 355, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 356, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "minimum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "minimum", "other");
   tensor_status status = lt_invoke(&frame, "minimum");
@@ -3116,7 +3131,7 @@ TENSOR_API tensor_status tensor_minimum(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 355, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 356, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "minimum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "minimum", "other");
   LT_OUTPUT(frame.out[0], out, "minimum", "out");
@@ -3133,7 +3148,7 @@ TENSOR_API intptr_t tensor_brief_minimum(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_fmax(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmax", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 356, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 357, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmax", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmax", "other");
   tensor_status status = lt_invoke(&frame, "fmax");
@@ -3145,7 +3160,7 @@ TENSOR_API tensor_status tensor_fmax(const tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 356, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 357, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmax", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmax", "other");
   LT_OUTPUT(frame.out[0], out, "fmax", "out");
@@ -3162,7 +3177,7 @@ TENSOR_API intptr_t tensor_brief_fmax(const tensor_t *self, const tensor_t *othe
 TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmin", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 357, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 358, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmin", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmin", "other");
   tensor_status status = lt_invoke(&frame, "fmin");
@@ -3174,7 +3189,7 @@ TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 357, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 358, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmin", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmin", "other");
   LT_OUTPUT(frame.out[0], out, "fmin", "out");
@@ -3191,7 +3206,7 @@ TENSOR_API intptr_t tensor_brief_fmin(const tensor_t *self, const tensor_t *othe
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "relu", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 358, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 359, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "relu", "self");
   tensor_status status = lt_invoke(&frame, "relu");
   if (status == TENSOR_OK) {
@@ -3202,7 +3217,7 @@ TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_relu_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 358, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 359, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "relu", "self");
   tensor_status status = lt_invoke(&frame, "relu");
   return status;
@@ -3211,70 +3226,6 @@ TENSOR_API tensor_status tensor_relu_(tensor_t *self) {
 TENSOR_API intptr_t tensor_brief_relu(const tensor_t *self) {
   tensor_t *made;
   tensor_status status = tensor_relu(self, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "where", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 359, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
-  LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
-  LT_REQUIRED(a[2], other, LT_TENSOR, "where", "other");
-  tensor_status status = lt_invoke(&frame, "where");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_where_scalar(const tensor_t *condition, const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "where", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 359, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
-  LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
-  LT_SCALAR(other, LT_MUST, "where", "other"); a[2].scalar = other;
-  frame.number = 3;
-  tensor_status status = lt_invoke(&frame, "where");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_where_out(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 359, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
-  LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
-  LT_REQUIRED(a[2], other, LT_TENSOR, "where", "other");
-  LT_OUTPUT(frame.out[0], out, "where", "out");
-  tensor_status status = lt_invoke(&frame, "where");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, const tensor_t *self, tensor_scalar other, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 359, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
-  LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
-  LT_SCALAR(other, LT_MUST, "where", "other"); a[2].scalar = other;
-  frame.number = 3;
-  LT_OUTPUT(frame.out[0], out, "where", "out");
-  tensor_status status = lt_invoke(&frame, "where");
-  return status;
-}
-
-TENSOR_API intptr_t tensor_brief_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other) {
-  tensor_t *made;
-  tensor_status status = tensor_where(condition, self, other, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
-TENSOR_API intptr_t tensor_brief_where_scalar(const tensor_t *condition, const tensor_t *self, tensor_scalar other) {
-  tensor_t *made;
-  tensor_status status = tensor_where_scalar(condition, self, other, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 

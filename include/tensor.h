@@ -1654,7 +1654,7 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
 TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
 
-// As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`.
+// As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`; 'nuc' is the sum of the singular values of the matrices in two dimensions.
 TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
 
@@ -2163,6 +2163,11 @@ TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const t
 // the product of both. dtypes are promoted.
 TENSOR_API tensor_status tensor_kron(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_kron_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
+
+// The `p`-norm, `p` >= 0, of the difference of every row of `x1` (..., P, M) to every row of `x2` (..., R, M): (..., P, R). Leading dimensions broadcast; p of 0 counts
+// the differing elements, inf takes the largest difference. Both have floating dtypes, which are promoted. Differences are always formed;
+// `compute_mode` has no effect.
+TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, double p, const char *compute_mode, tensor_t **out);
 
 // Covariance matrix of variables in rows and observations in columns (at most two dimensions). `fweights`, integers, count how often each
 // observation occurs; `aweights`, floats, say how much it weighs. Sums are divided by the weight of the observations less `correction`.

@@ -1550,7 +1550,7 @@ export class Tensor extends Handle {
   norm(p: Scalar | null, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   norm(p: Scalar | null, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
-   * As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`.
+   * As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`; 'nuc' is the sum of the singular values of the matrices in two dimensions.
    */
   norm(p: string, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   norm(p: string, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -4319,6 +4319,20 @@ export function kron(input: Tensor, other: Tensor, options?: { out?: Tensor | nu
 export function kronAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Promise<Tensor>;
 export function kronAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
+ * The `p`-norm, `p` >= 0, of the difference of every row of `x1` (..., P, M) to every row of `x2` (..., R, M): (..., P, R). Leading dimensions broadcast; p of 0 counts
+ * the differing elements, inf takes the largest difference. Both have floating dtypes, which are promoted. Differences are always formed;
+ * `compute_mode` has no effect.
+ */
+export function cdist(x1: Tensor, options: { x2: Tensor; p?: number; computeMode?: string }): Tensor;
+export function cdist(x1: Tensor, x2: Tensor, options?: { p?: number; computeMode?: string }): Tensor;
+export function cdist(x1: Tensor, x2: Tensor, p: number, options?: { computeMode?: string }): Tensor;
+export function cdist(x1: Tensor, x2: Tensor, p: number, computeMode: string): Tensor;
+/** cdist, off the event loop. */
+export function cdistAsync(x1: Tensor, options: { x2: Tensor; p?: number; computeMode?: string }): Promise<Tensor>;
+export function cdistAsync(x1: Tensor, x2: Tensor, options?: { p?: number; computeMode?: string }): Promise<Tensor>;
+export function cdistAsync(x1: Tensor, x2: Tensor, p: number, options?: { computeMode?: string }): Promise<Tensor>;
+export function cdistAsync(x1: Tensor, x2: Tensor, p: number, computeMode: string): Promise<Tensor>;
+/**
  * Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
  * `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
  * absent, as the elements need. Free the text with tensor_string_free.
@@ -4727,7 +4741,7 @@ export function norm(input: Tensor, p: Scalar | null, options?: { dim?: Ints | n
 export function norm(input: Tensor, p: Scalar | null, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function norm(input: Tensor, p: Scalar | null, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /**
- * As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`.
+ * As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`; 'nuc' is the sum of the singular values of the matrices in two dimensions.
  */
 export function norm(input: Tensor, options: { p: string; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function norm(input: Tensor, p: string, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;

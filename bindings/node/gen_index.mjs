@@ -125,6 +125,8 @@ const lt_cartesianProd = lt.cartesianProd;
 const lt_cartesianProdAsync = lt.cartesianProdAsync;
 const lt_cat = lt.cat;
 const lt_catAsync = lt.catAsync;
+const lt_cdist = lt.cdist;
+const lt_cdistAsync = lt.cdistAsync;
 const lt_ceil = lt.ceil;
 const lt_ceilAsync = lt.ceilAsync;
 const lt_channelsLast = lt.channelsLast;
@@ -895,6 +897,8 @@ export {
   lt_cartesianProdAsync as cartesianProdAsync,
   lt_cat as cat,
   lt_catAsync as catAsync,
+  lt_cdist as cdist,
+  lt_cdistAsync as cdistAsync,
   lt_ceil as ceil,
   lt_ceilAsync as ceilAsync,
   lt_channelsLast as channelsLast,

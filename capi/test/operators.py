@@ -11,12 +11,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from operators_record import FORMATS, FORMS, HERE, record, torch
+from operators_record import FORMATS, FORMS, HERE, gen_functions, record, torch
 
 KEPT = 2  # calls for each C function
 UNCOVERED = json.loads((HERE / "operators_uncovered.json").read_text())
 # Their elements are whatever the memory held.
 UNINITIALISED = ("empty", "new_empty", "resize_")
+# Python's functions of these names give a part of the results, or give them in another arrangement.
+COMPOSED = ("unique", "unique_consecutive", "histogramdd")
 # They take their tensors one by one in Python.
 VARIADIC = ("broadcast_tensors", "meshgrid", "cartesian_prod", "block_diag", "einsum")
 
@@ -88,7 +90,7 @@ def call_python(call):
     if form["mode"] == "inplace" or form["method"]:
         function = getattr(positional.pop(0), operator["name"] + ("_" if form["mode"] == "inplace" else ""))
     else:
-        function = torch
+        function = gen_functions if operator["name"] in COMPOSED else torch
         for part in operator["name"].split("."):
             function = getattr(function, part)
     if form["mode"] == "out":

@@ -8,6 +8,7 @@ package kernel
 // extern const lt_kernel lt_classify_baseline[];
 // extern const lt_kernel lt_comparison_baseline[];
 // extern const lt_kernel lt_complex_baseline[];
+// extern const lt_kernel lt_distance_baseline[];
 // extern const lt_kernel lt_division_baseline[];
 // extern const lt_kernel lt_driver_baseline[];
 // extern const lt_kernel lt_entropy_baseline[];
@@ -39,7 +40,7 @@ package kernel
 // extern const lt_kernel lt_ternary_baseline[];
 // extern const lt_kernel lt_trigonometric_baseline[];
 // extern const lt_kernel lt_unique_baseline[];
-// static const lt_kernel *const lt_units_baseline[] = {lt_arithmetic_baseline, lt_bitwise_baseline, lt_classify_baseline, lt_comparison_baseline, lt_complex_baseline, lt_division_baseline, lt_driver_baseline, lt_entropy_baseline, lt_exponential_baseline, lt_extremum_baseline, lt_format_baseline, lt_gemm_baseline, lt_histogram_baseline, lt_hyperbolic_baseline, lt_index_baseline, lt_inverse_trigonometric_baseline, lt_logarithm_baseline, lt_logical_baseline, lt_masks_baseline, lt_power_baseline, lt_ranges_baseline, lt_reduce_driver_baseline, lt_reduce_minmax_baseline, lt_reduce_norm_baseline, lt_reduce_sum_baseline, lt_reduce_var_baseline, lt_rounding_baseline, lt_scan_baseline, lt_scatter_baseline, lt_sign_baseline, lt_softmax_baseline, lt_sort_baseline, lt_special_baseline, lt_ternary_baseline, lt_trigonometric_baseline, lt_unique_baseline, NULL};
+// static const lt_kernel *const lt_units_baseline[] = {lt_arithmetic_baseline, lt_bitwise_baseline, lt_classify_baseline, lt_comparison_baseline, lt_complex_baseline, lt_distance_baseline, lt_division_baseline, lt_driver_baseline, lt_entropy_baseline, lt_exponential_baseline, lt_extremum_baseline, lt_format_baseline, lt_gemm_baseline, lt_histogram_baseline, lt_hyperbolic_baseline, lt_index_baseline, lt_inverse_trigonometric_baseline, lt_logarithm_baseline, lt_logical_baseline, lt_masks_baseline, lt_power_baseline, lt_ranges_baseline, lt_reduce_driver_baseline, lt_reduce_minmax_baseline, lt_reduce_norm_baseline, lt_reduce_sum_baseline, lt_reduce_var_baseline, lt_rounding_baseline, lt_scan_baseline, lt_scatter_baseline, lt_sign_baseline, lt_softmax_baseline, lt_sort_baseline, lt_special_baseline, lt_ternary_baseline, lt_trigonometric_baseline, lt_unique_baseline, NULL};
 // static const lt_kernel *const *lt_get_baseline(void) { return lt_units_baseline; }
 import "C"
 
@@ -51,6 +52,7 @@ import (
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/classify"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/comparison"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/complex"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/distance"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/division"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/driver"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/entropy"

@@ -264,6 +264,7 @@ var operators = map[string]any{
 	"tensordot":                Tensordot,
 	"tensordot_dims":           TensordotDims,
 	"kron":                     Kron,
+	"cdist":                    Cdist,
 	"to_string":                ToString,
 	"scalar_operand":           ScalarOperand,
 	"result_type":              ResultType,

@@ -192,10 +192,14 @@ func Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d
 	return vectorNorm("norm", out, self, order, dim, keepdim, d)
 }
 
-// NormName is Norm with p given by name: "fro" is the 2-norm.
+// NormName is Norm with p given by name: "fro" is the 2-norm, "nuc" the sum of the singular values of matrices.
 func NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
-	if p != "fro" {
-		return nil, status.Runtimef("norm: p %q is not supported; use a number or 'fro'", p)
+	switch p {
+	case "fro":
+	case "nuc":
+		return nuclearNorm(out, self, dim, keepdim, d)
+	default:
+		return nil, status.Runtimef("norm: p %q is not supported; use a number, 'fro' or 'nuc'", p)
 	}
 	return vectorNorm("norm", out, self, 2, dim, keepdim, d)
 }

@@ -217,3 +217,45 @@ func TestFillDiagonal(t *testing.T) {
 	assert.ErrorContains(t, FillDiagonal(given(t, dtype.Int16, []int64{1}, 0), dtype.IntScalar(1), false), "[1]")
 	assert.ErrorContains(t, FillDiagonal(given(t, dtype.Int16, []int64{1, 2, 1}, 0, 0), dtype.IntScalar(1), false), "equal length")
 }
+
+func TestStatisticsOfMetaTensors(t *testing.T) {
+	meta := func(d dtype.DType, sizes ...int64) *tensor.Tensor {
+		x, err := tensor.Empty("test", sizes, d, device.Device{Type: device.Meta})
+		require.NoError(t, err)
+		t.Cleanup(x.Release)
+		return x
+	}
+	points, edges := meta(dtype.Float32, 4, 2), meta(dtype.Float32, 5)
+	listed := func(x *tensor.Tensor, err error) ([]*tensor.Tensor, error) { return []*tensor.Tensor{x}, err }
+	paired := func(x, y *tensor.Tensor, err error) ([]*tensor.Tensor, error) { return []*tensor.Tensor{x, y}, err }
+	for name, c := range map[string]struct {
+		call  func() ([]*tensor.Tensor, error)
+		sizes [][]int64
+	}{
+		"quantile": {func() ([]*tensor.Tensor, error) {
+			return listed(Quantile(nil, points, meta(dtype.Float32, 3), 1, true, "linear"))
+		}, [][]int64{{3, 4, 1}}},
+		"nanquantile": {func() ([]*tensor.Tensor, error) {
+			return listed(Nanquantile(nil, points, meta(dtype.Float32), 0, false, "nearest"))
+		}, [][]int64{{2}}},
+		"histogram":   {func() ([]*tensor.Tensor, error) { return paired(Histogram(nil, nil, points, 6, nil, nil, true)) }, [][]int64{{6}, {7}}},
+		"edges":       {func() ([]*tensor.Tensor, error) { return paired(HistogramEdges(nil, nil, points, edges, nil, true)) }, [][]int64{{4}, {5}}},
+		"histogramdd": {func() ([]*tensor.Tensor, error) { return Histogramdd(points, []int64{2, 3}, nil, nil, true) }, [][]int64{{2, 3}, {3}, {4}}},
+		"gradient": {func() ([]*tensor.Tensor, error) {
+			return GradientTensors(points, []*tensor.Tensor{meta(dtype.Float32, 4)}, []int64{0}, 2)
+		}, [][]int64{{4, 2}}},
+		"window": {func() ([]*tensor.Tensor, error) {
+			return listed(KaiserWindow(5, true, 2, dtype.Float32, tensor.Strided, device.Device{Type: device.Meta}))
+		}, [][]int64{{5}}},
+	} {
+		got, err := c.call()
+		require.NoError(t, err, name)
+		for i, x := range got {
+			assert.Equal(t, c.sizes[i], x.Sizes(), name)
+			assert.True(t, x.IsMeta(), name)
+			x.Release()
+		}
+	}
+	_, err := Bincount(meta(dtype.Int64, 3), nil, 0)
+	assert.ErrorContains(t, err, "meta")
+}

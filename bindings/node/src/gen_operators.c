@@ -3544,6 +3544,20 @@ static const lt_operator overloads_kron[] = {
     {"kron", arguments_kron, results_kron, 2, 2, 1, -1, {{call_kron, NULL}, {NULL, NULL}, {call_kron_out, NULL}}},
 };
 
+static tensor_status call_cdist(const lt_value *a, lt_value *r) { return tensor_cdist(a[0].tensor, a[1].tensor, a[2].f, a[3].text, &r[0].tensor); }
+static const lt_argument arguments_cdist[] = {
+    {"x1", LT_TENSOR, 0, {0}},
+    {"x2", LT_TENSOR, 0, {0}},
+    {"p", LT_FLOAT, LT_HAS_DEFAULT, {.f = 2.0}},
+    {"computeMode", LT_STR, LT_HAS_DEFAULT, {.text = "use_mm_for_euclid_dist_if_necessary"}},
+};
+static const lt_argument results_cdist[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_cdist[] = {
+    {"cdist", arguments_cdist, results_cdist, 4, 4, 1, -1, {{call_cdist, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_to_string(const lt_value *a, lt_value *r) { return tensor_to_string(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, (int32_t)a[5].i, &r[0].string); }
 static const lt_argument arguments_to_string[] = {
     {"input", LT_TENSOR, 0, {0}},
@@ -7244,6 +7258,7 @@ const lt_entry lt_entries[] = {
     {"einsum", overloads_einsum, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"tensordot", overloads_tensordot, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"kron", overloads_kron, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"cdist", overloads_cdist, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"toString", overloads_to_string, 1, LT_AS_FUNCTION},
     {"scalarOperand", overloads_scalar_operand, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"resultType", overloads_result_type, 1, LT_AS_FUNCTION},

@@ -24,10 +24,10 @@ _Number: TypeAlias = _bool | _int | _float | _complex
 `
 
 // pyOwnMethods are the members that _tensor.pyi declares itself.
-var pyOwnMethods = []string{"T", "H", "mT", "mH", "real", "imag", "to", "nonzero"}
+var pyOwnMethods = []string{"T", "H", "mT", "mH", "real", "imag", "to", "nonzero", "unique", "unique_consecutive"}
 
 // pyOwnFunctions are the functions that __init__.pyi declares itself.
-var pyOwnFunctions = []string{"manual_seed", "nonzero", "scalar_tensor", "tensordot"}
+var pyOwnFunctions = []string{"histogramdd", "manual_seed", "nonzero", "scalar_tensor", "tensordot", "unique", "unique_consecutive"}
 
 // pyType is the annotation of an argument, or of a result when result is set.
 func pyType(t schema.Type, result bool) string {

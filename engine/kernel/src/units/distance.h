@@ -1,0 +1,65 @@
+// Distances of every row of one matrix to every row of another.
+#include "../rows.h"
+
+namespace lt {
+namespace {
+
+// Rows of `width` values; out gets the p-norms of the differences of `rows` rows of a to `columns`
+// rows of b.
+struct distance_args {
+  uintptr_t a, b, out;
+  int64_t rows, columns, width;
+  double p;
+};
+
+constexpr int kLanes = 16;  // partial sums that run side by side, added up in a fixed order
+
+// Step joins an accumulated value and a difference >= 0; Join joins two accumulated values.
+template <class T, class Step, class Join, class End>
+LT_INLINE void distances(const distance_args *g, Step step, Join join, End end) {
+  const T *a = (const T *)g->a;
+  T *out = (T *)g->out;
+  for (int64_t i = 0; i < g->rows; i++, a += g->width) {
+    const T *b = (const T *)g->b;
+    for (int64_t j = 0; j < g->columns; j++, b += g->width) {
+      T sums[kLanes] = {};
+      int64_t k = 0;
+      for (; k + kLanes <= g->width; k += kLanes)
+        for (int l = 0; l < kLanes; l++) sums[l] = step(sums[l], (T)fabs(a[k + l] - b[k + l]));
+      for (int l = 0; k < g->width; k++, l++) sums[l] = step(sums[l], (T)fabs(a[k] - b[k]));
+      T total = sums[0];
+      for (int l = 1; l < kLanes; l++) total = join(total, sums[l]);
+      *out++ = end(total);
+    }
+  }
+}
+
+struct Distance {
+  template <class T>
+  static void row(const distance_args *g) {
+    const T p = (T)g->p;
+    const auto add = [](T x, T y) { return x + y; };
+    const auto larger = [](T x, T y) { return x > y || x != x ? x : y; };
+    const auto same = [](T x) { return x; };
+    if (p == 0)
+      distances<T>(g, [](T s, T d) { return s + (d != 0); }, add, same);
+    else if (p == 1)
+      distances<T>(g, add, add, same);
+    else if (p == 2)
+      distances<T>(g, [](T s, T d) { return s + d * d; }, add, [](T s) { return (T)sqrt(s); });
+    else if (isinf(p))
+      distances<T>(g, larger, larger, same);
+    else
+      distances<T>(
+          g, [p](T s, T d) { return s + (T)pow(d, p); }, add,
+          [p](T s) { return (T)pow(s, 1 / p); });
+  }
+};
+
+}  // namespace
+}  // namespace lt
+
+LT_UNIT(distance){
+    {"distance", "", LT_FLOATING(Distance)},
+    LT_END,
+};
