@@ -44,6 +44,7 @@ var (
 	codecsEncode     = pickle.Global{Module: "_codecs", Name: "encode"}
 	builtinComplex   = pickle.Global{Module: "__builtin__", Name: "complex"}
 	builtinSet       = pickle.Global{Module: "__builtin__", Name: "set"}
+	builtinBytes     = pickle.Global{Module: "__builtin__", Name: "bytes"} // of nothing, when there are none
 	builtinBytearray = pickle.Global{Module: "__builtin__", Name: "bytearray"}
 )
 
@@ -89,7 +90,7 @@ func dtypeOf(value any) (dtype.DType, bool) {
 
 var functions = []pickle.Global{
 	rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta, rebuildParameter, orderedDict, torchSize, torchDevice, getLayout, codecsEncode,
-	builtinComplex, builtinSet, builtinBytearray,
+	builtinComplex, builtinSet, builtinBytes, builtinBytearray,
 }
 
 // canonical gives Python 3's name of a builtin the one that protocol 2 has.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/libtensor/libtensor/engine/device"
@@ -74,10 +73,12 @@ func SaveDict(op string, names []string, tensors []*tensor.Tensor, compact bool)
 		return nil, err
 	}
 	dict := &pickle.Dict{}
+	seen := map[string]bool{}
 	for i, name := range names {
-		if slices.Contains(names[:i], name) {
+		if seen[name] {
 			return nil, status.Valuef("%s: the name %q was given twice", op, name)
 		}
+		seen[name] = true
 		v, err := s.tensor(int64(i))
 		if err != nil {
 			return nil, err

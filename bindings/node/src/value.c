@@ -267,8 +267,7 @@ bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js) {
   if (js->kind == LT_JS_NULL && argument->type != LT_INDEX) return argument->flags & LT_IS_OPTIONAL;
   if (!(argument->flags & LT_IS_LIST) || argument->type == LT_INDEX)
     return accepts_one(env, argument->type, js);
-  if (js->kind == LT_JS_TYPED_ARRAY)
-    return argument->type != LT_TENSOR && argument->type != LT_STR;
+  if (js->kind == LT_JS_TYPED_ARRAY) return argument->type != LT_TENSOR && argument->type != LT_STR;
   if (js->kind != LT_JS_ARRAY) return argument->type == LT_INT && js->kind == LT_JS_INT;
   uint32_t length;
   napi_value first;

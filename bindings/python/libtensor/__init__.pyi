@@ -1,12 +1,15 @@
 import builtins
-from collections.abc import Sequence
-from typing import Any, TypeAlias, TypeGuard
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, TypeGuard
 
 from . import fft as fft
+from . import hdf5 as hdf5
 from . import linalg as linalg
 from . import multiprocessing as multiprocessing
 from . import nn as nn
 from . import return_types as return_types
+from . import safetensors as safetensors
 from . import special as special
 from . import testing as testing
 from ._device import device as device
@@ -161,3 +164,36 @@ def set_printoptions(
     sci_mode: builtins.bool | None = ...,
 ) -> None: ...
 def get_printoptions() -> dict[str, Any]: ...
+
+class SupportsRead(Protocol):
+    def read(self) -> bytes: ...
+
+class SupportsWrite(Protocol):
+    def write(self, data: Any, /) -> Any: ...
+
+_Path: TypeAlias = str | os.PathLike[str]
+_Readable: TypeAlias = SupportsRead | bytes | bytearray | memoryview
+_Place: TypeAlias = _Device | Mapping[Any, Any] | Callable[[Any, str], Any]
+
+def save(
+    obj: object,
+    f: _Path | SupportsWrite,
+    pickle_module: Any = ...,
+    pickle_protocol: builtins.int = ...,
+    _use_new_zipfile_serialization: builtins.bool = ...,
+    *,
+    compact: builtins.bool = ...,
+) -> None: ...
+def load(
+    f: _Path | _Readable,
+    map_location: _Place = ...,
+    pickle_module: Any = ...,
+    *,
+    weights_only: builtins.bool | None = ...,
+    mmap: builtins.bool | None = ...,
+    **_: Any,
+) -> Any: ...
+def save_npy(tensor: Tensor, f: _Path | SupportsWrite) -> None: ...
+def load_npy(f: _Path | _Readable, *, mmap: builtins.bool = ...) -> Tensor: ...
+def save_npz(tensors: Mapping[str, Tensor], f: _Path | SupportsWrite) -> None: ...
+def load_npz(f: _Path | _Readable) -> dict[str, Tensor]: ...

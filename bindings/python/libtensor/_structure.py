@@ -16,6 +16,12 @@ EXACT = 2**53  # integers up to here are the same in JavaScript
 DEPTH = 200  # as in the engine
 
 
+def is_json(value):
+    """Tells whether a value stands for itself; long lists are mostly of such."""
+    kind = value.__class__
+    return kind is int and -EXACT <= value <= EXACT or kind is float and isfinite(value) or kind is str or kind is bool
+
+
 class Encoder:
     """Collects the tensors of an object while it turns the object into what json.dumps takes."""
 
@@ -74,7 +80,7 @@ class Encoder:
         return obj if isfinite(obj) else {"float": str(obj)}
 
     def items(self, obj, path):
-        return [self.node(item, f"{path}[{i}]") for i, item in enumerate(obj)]
+        return [item if is_json(item) else self.node(item, f"{path}[{i}]") for i, item in enumerate(obj)]
 
     def pairs(self, obj, path):
         return [[self.node(key, f"a key of {path}"), self.node(value, f"{path}[{key!r}]")] for key, value in obj.items()]

@@ -25,7 +25,7 @@ def test_the_book_in_order(tmp_path):
     assert last_points.tolist() == [[5, 3], [2, 1]]
 
 
-@pytest.mark.parametrize("name", "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128".split())
+@pytest.mark.parametrize("name", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128"])
 def test_every_dtype(tmp_path, name):
     x = torch.tensor([[0, 1], [2, 3]]).to(getattr(torch, name))
     hdf5.save({"x": x, "group": {"scalar": x[1, 1], "empty": x[:0]}}, tmp_path / "a.h5")
@@ -34,7 +34,9 @@ def test_every_dtype(tmp_path, name):
     assert found["group"]["scalar"].shape == () and found["group"]["scalar"] == x[1, 1] and found["group"]["empty"].shape == (0, 2)
 
 
-@pytest.mark.parametrize("index", [(), 1, -1, slice(1, None), (slice(None, None, 2), 1), (..., 0), (0, ..., slice(1, 3)), (slice(2, 1),), slice(-2, None), (1, 2, 3)])
+@pytest.mark.parametrize(
+    "index", [(), 1, -1, slice(1, None), (slice(None, None, 2), 1), (..., 0), (0, ..., slice(1, 3)), (slice(2, 1),), slice(-2, None), (1, 2, 3)]
+)
 def test_only_the_part_asked_for(tmp_path, index):
     array = numpy.arange(60, dtype="i4").reshape(3, 4, 5)
     with h5py.File(tmp_path / "a.h5", "w") as f:

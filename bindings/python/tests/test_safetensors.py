@@ -14,7 +14,14 @@ from libtensor import safetensors as st
 
 def make_tensors():
     x = torch.arange(6.0).reshape(2, 3)
-    return {"x": x, "turned": x.t(), "flag": torch.tensor([True, False]), "half": x.to(torch.bfloat16), "n": torch.tensor(3), "empty": torch.empty(0, 3)}
+    return {
+        "x": x,
+        "turned": x.t(),
+        "flag": torch.tensor([True, False]),
+        "half": x.to(torch.bfloat16),
+        "n": torch.tensor(3),
+        "empty": torch.empty(0, 3),
+    }
 
 
 def test_the_package_reads_ours(tmp_path):
@@ -29,7 +36,11 @@ def test_the_package_reads_ours(tmp_path):
 def test_we_read_the_packages(tmp_path):
     arrays = {"x": numpy.arange(6.0).reshape(2, 3), "i": numpy.arange(3, dtype="i2"), "c": numpy.ones(2, dtype="c8"), "z": numpy.array(2, dtype="u1")}
     safetensors.numpy.save_file(arrays, tmp_path / "a.safetensors", metadata={"k": "v"})
-    for found in (st.load_file(tmp_path / "a.safetensors"), st.load_file(str(tmp_path / "a.safetensors"), mmap=False), st.load(safetensors.numpy.save(arrays))):
+    for found in (
+        st.load_file(tmp_path / "a.safetensors"),
+        st.load_file(str(tmp_path / "a.safetensors"), mmap=False),
+        st.load(safetensors.numpy.save(arrays)),
+    ):
         assert found.keys() == arrays.keys()
         for name, array in arrays.items():
             assert numpy.array_equal(found[name].numpy(), array) and found[name].numpy().dtype == array.dtype

@@ -44,6 +44,7 @@ def test_containers_come_back(tmp_path):
         "numbers": [True, 0, -1, 2**53 + 1, 2**100, 1.0, 0.1, -0.0, float("inf"), 1 + 2j],
         "text": "é\0\n",
         "bytes": b"\x00\xff",
+        "nothing": b"",
         "bytearray": bytearray(b"xy"),
         "none": None,
         3: {(1, "a"): {7}},
@@ -65,7 +66,10 @@ def test_containers_come_back(tmp_path):
         assert [getattr(x, "shape", x) for x in found["empty"]] == [(0, 3), (), (), {}]
 
 
-@pytest.mark.parametrize("name", ["bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 complex32".split()])
+@pytest.mark.parametrize(
+    "name",
+    [["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "complex32"]],
+)
 def test_every_dtype(tmp_path, name):
     saved = {n: torch.tensor([0, 1, 2]).to(getattr(torch, n)) for n in name}
     torch.save(saved, tmp_path / "a.pt")

@@ -179,11 +179,13 @@ func Archive(op string, names []string, tensors []*tensor.Tensor) (plan *archive
 		}
 	}
 	var records []archive.Record
+	seen := map[string]bool{}
 	for k, t := range tensors {
-		if slices.Contains(names[:k], names[k]) {
+		if seen[names[k]] {
 			release()
 			return nil, nil, status.Valuef("%s: the name %q was given twice", op, names[k])
 		}
+		seen[names[k]] = true
 		i, err := New(op, t)
 		if err != nil {
 			release()

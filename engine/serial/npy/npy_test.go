@@ -128,6 +128,22 @@ func TestEveryTruncationIsRefused(t *testing.T) {
 	}
 }
 
+func TestFlippedBytesAreRefusedOrStayInBounds(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("testdata", "c.npy"))
+	require.NoError(t, err)
+	for i := range data {
+		for _, flip := range []byte{0x01, 0x80, 0xff} {
+			damaged := append([]byte{}, data...)
+			damaged[i] ^= flip
+			x, err := Load("load", file.Memory(damaged), false)
+			if err == nil {
+				require.Equal(t, int64(24), x.Storage().Nbytes(), "byte %d", i)
+				x.Release()
+			}
+		}
+	}
+}
+
 func TestNoFlippedByteOfAnArchivePassesForData(t *testing.T) {
 	for _, name := range []string{"plain.npz", "deflated.npz"} {
 		data, err := os.ReadFile(filepath.Join("testdata", name))

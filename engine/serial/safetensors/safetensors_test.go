@@ -187,6 +187,21 @@ func TestEveryTruncationIsRefused(t *testing.T) {
 	}
 }
 
+func TestFlippedBytesAreRefusedOrStayInBounds(t *testing.T) {
+	data := image(t, `{"k":"v"}`, []string{"a", "b"}, made(t, dtype.Int32, 2), made(t, dtype.Int8, 3))
+	before := storage.MemoryStats().Storages
+	for i := range data {
+		for _, flip := range []byte{0x01, 0x80, 0xff} {
+			damaged := append([]byte{}, data...)
+			damaged[i] ^= flip
+			_, tensors, _, err := load(file.Memory(damaged))
+			require.True(t, err != nil || len(tensors) == 2, "byte %d", i)
+			release(tensors)
+		}
+	}
+	require.Equal(t, before, storage.MemoryStats().Storages)
+}
+
 func FuzzOpen(f *testing.F) {
 	data, err := os.ReadFile(filepath.Join("testdata", "torch.safetensors"))
 	require.NoError(f, err)

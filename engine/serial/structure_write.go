@@ -273,9 +273,13 @@ func (l *loader) made(c *pickle.Call, depth int) error {
 		if len(args) == 2 {
 			return l.tag("complex", args, depth)
 		}
-	case codecsEncode, builtinBytearray:
+	case codecsEncode, builtinBytes, builtinBytearray:
 		if data, ok := bytesOf(c); ok {
-			l.text.tagged(map[pickle.Global]string{codecsEncode: "bytes", builtinBytearray: "bytearray"}[c.Func], base64.StdEncoding.EncodeToString(data))
+			tag := "bytes"
+			if c.Func == builtinBytearray {
+				tag = "bytearray"
+			}
+			l.text.tagged(tag, base64.StdEncoding.EncodeToString(data))
 			return nil
 		}
 	case getLayout:
@@ -316,7 +320,7 @@ func only(args []any) any {
 // bytesOf reads text of one character a byte: encode(text, "latin1"), or bytearray of that or of bytes.
 func bytesOf(c *pickle.Call) ([]byte, bool) {
 	args := c.Args.Items
-	if c.Func == builtinBytearray && len(args) == 0 {
+	if c.Func != codecsEncode && len(args) == 0 {
 		return nil, true
 	}
 	if c.Func == builtinBytearray && len(args) == 1 {
