@@ -65,20 +65,24 @@ func search(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, s
 	if err != nil || to.IsMeta() || to.Numel() == 0 {
 		return to, err
 	}
+	return made(to, out, searchInto(op, to, sorted, self, right, sorter))
+}
+
+func searchInto(op string, to, sorted, self *tensor.Tensor, right bool, sorter *tensor.Tensor) error {
 	compute := resultType(sorted, self)
 	keys, err := asContiguous(op, sorted, compute)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer keys.Release()
 	values, err := asContiguous(op, self, compute)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer values.Release()
 	found, err := tensor.Empty(op, self.Sizes(), dtype.Int64, self.Device())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer found.Release()
 	n := sorted.Sizes()[sorted.Dim()-1]
@@ -92,11 +96,11 @@ func search(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, s
 	var order *tensor.Tensor
 	if sorter != nil {
 		if order, err = asContiguous(op, sorter, dtype.Int64); err != nil {
-			return nil, err
+			return err
 		}
 		defer order.Release()
 		if !inRange(order, n) {
-			return nil, status.Indexf("%s: sorter index out of range [0, %d)", op, n)
+			return status.Indexf("%s: sorter index out of range [0, %d)", op, n)
 		}
 	}
 	fn, size := searchKernel.Row(compute), compute.Size()
@@ -116,7 +120,7 @@ func search(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, s
 		parallel.For(rows, max(iter.Grain/(8*width), 1), func(begin, end int64) { run(begin, end-begin, 0, width) })
 	}
 	iter.Copy(to, found)
-	return to, nil
+	return nil
 }
 
 // inRange tells whether all elements of a contiguous int64 tensor are in [0, n).
