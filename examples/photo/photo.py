@@ -1,13 +1,15 @@
 """The photo job in Python: photo.py PHOTO.ppm OUTPUT_FOLDER.
 
 Turns a photograph into a batch, weights it to grey in three ways, crops it through views, takes statistics per channel, and
-changes one storage through two tensors. Writes every step's numbers to python.bin, in the order of STEPS.
+changes one storage through two tensors. Writes every step's numbers to python.bin, in the order of STEPS. Then files: the
+results go to results.pt, and the batch to photo.h5, of which only some rows are read again, into rows.npy.
 """
 
 import argparse
 from pathlib import Path
 
 import libtensor as torch
+from libtensor import hdf5
 
 STEPS = ("batch", "grey_mean", "grey_weighted", "grey_einsum", "crop", "statistics", "shared")
 
@@ -41,6 +43,18 @@ def run(pixels: torch.Tensor) -> dict[str, torch.Tensor]:
     return dict(zip(STEPS, (batch, grey_mean, grey_weighted, grey_einsum, cropped, statistics, shared)))
 
 
+def through_files(results: dict[str, torch.Tensor], folder: Path) -> None:
+    torch.save(results, folder / "results.pt")
+    hdf5.save({"batch": results["batch"]}, folder / "photo.h5")
+    import h5py
+
+    with h5py.File(folder / "photo.h5", "r") as file:
+        height = file["batch"].shape[2]
+        rows = hdf5.read(file["batch"], (0, slice(None), slice(height // 3, height // 2)))
+    assert torch.equal(rows, results["batch"][0, :, height // 3 : height // 2])
+    torch.save_npy(rows, folder / "rows.npy")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("photo", type=Path)
@@ -50,6 +64,7 @@ def main() -> None:
     with open(options.output / "python.bin", "wb") as file:
         for result in results.values():
             file.write(result.contiguous().numpy().tobytes())
+    through_files(results, options.output)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ def draw(folder: Path, steps: dict[str, np.ndarray]) -> None:
         "4_grey_einsum": steps["grey_einsum"][0],
         "5_crop": steps["crop"],
         "6_shared": steps["shared"][1],
+        "7_rows_of_hdf5": np.load(folder / "rows.npy"),
     }
     for name, picture in pictures.items():
         levels = (np.clip(picture, 0, 1) * 255 + 0.5).astype(np.uint8)
