@@ -2,6 +2,7 @@ package ops
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -233,6 +234,28 @@ func TestCatPromotesAndPassesOverEmptyVectors(t *testing.T) {
 	assert.Equal(t, []float64{0, 1, 0, 2, 3, 1}, valuesOf(t, got))
 	_, err = Cat(nil, []*tensor.Tensor{a, b}, 0)
 	assert.ErrorContains(t, err, "Expected size 2 in dimension 1 but got size 1 for tensor number 1")
+}
+
+func TestManyTensorsAreJoinedInOrder(t *testing.T) {
+	var parts []*tensor.Tensor
+	var want []float64
+	for i := range 300 {
+		part := counting(t, dtype.Float64, int64(i%5), 131)
+		parts = append(parts, part)
+		want = append(want, valuesOf(t, part)...)
+	}
+	got, err := Cat(nil, parts, 0)
+	require.NoError(t, err)
+	defer got.Release()
+	assert.Equal(t, []int64{600, 131}, got.Sizes())
+	assert.Equal(t, want, valuesOf(t, got))
+	alike := []*tensor.Tensor{parts[3], parts[8], parts[13]}
+	stacked, err := Stack(nil, alike, 0)
+	require.NoError(t, err)
+	defer stacked.Release()
+	assert.Equal(t, []int64{3, 3, 131}, stacked.Sizes())
+	rows := valuesOf(t, parts[3])
+	assert.Equal(t, slices.Concat(rows, rows, rows), valuesOf(t, stacked))
 }
 
 func TestOverlappingCopyGoesThroughATemporary(t *testing.T) {

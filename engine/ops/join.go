@@ -4,10 +4,12 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -61,6 +63,10 @@ func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*t
 	if err != nil || to.IsMeta() {
 		return to, err
 	}
+	if shape.Product(sizes[:d]) == 1 && to.IsContiguous() && to.DType() == tensors[0].DType() && alike(tensors) {
+		appendBytes(to, tensors)
+		return to, nil
+	}
 	begin := int64(0)
 	for _, t := range tensors {
 		if t.Numel() == 0 {
@@ -78,6 +84,37 @@ func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*t
 		begin += t.Sizes()[d]
 	}
 	return to, nil
+}
+
+// alike tells whether the tensors are contiguous and of one dtype and device.
+func alike(tensors []*tensor.Tensor) bool {
+	for _, t := range tensors {
+		if t.DType() != tensors[0].DType() || t.Device() != tensors[0].Device() || !t.IsContiguous() {
+			return false
+		}
+	}
+	return true
+}
+
+// appendBytes copies the memory of the tensors, one after the other, to that of to: shared out to threads by bytes, however
+// many tensors there are.
+func appendBytes(to *tensor.Tensor, tensors []*tensor.Tensor) {
+	size := to.DType().Size()
+	ends := make([]int64, len(tensors))
+	total := int64(0)
+	for i, t := range tensors {
+		total += t.Numel() * size
+		ends[i] = total
+	}
+	target := unsafe.Slice((*byte)(to.Data()), total)
+	parallel.For(total, 4*iter.Grain, func(begin, end int64) {
+		at, _ := slices.BinarySearch(ends, begin+1)
+		for ; begin < end; at++ {
+			start := ends[at] - tensors[at].Numel()*size
+			from := unsafe.Slice((*byte)(tensors[at].Data()), ends[at]-start)
+			begin += int64(copy(target[begin:end], from[begin-start:]))
+		}
+	})
 }
 
 func joinable(op string, first, t *tensor.Tensor, d, at int) error {
@@ -156,6 +193,14 @@ func Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Ten
 		if !slices.Equal(t.Sizes(), tensors[0].Sizes()) {
 			return nil, status.Runtimef("stack: expects each tensor to be equal size, but got %v at entry 0 and %v at entry %d", tensors[0].Sizes(), t.Sizes(), i)
 		}
+	}
+	if out == nil && d == 0 && alike(tensors) {
+		sizes := append([]int64{int64(len(tensors))}, tensors[0].Sizes()...)
+		to, err := tensor.Empty("stack", sizes, tensors[0].DType(), tensors[0].Device())
+		if err == nil && !to.IsMeta() {
+			appendBytes(to, tensors)
+		}
+		return to, err
 	}
 	insert := func(t *tensor.Tensor) (*tensor.Tensor, error) { return Unsqueeze(nil, t, int64(d)) }
 	return viewed(tensors, insert, func(views []*tensor.Tensor) (*tensor.Tensor, error) {
