@@ -2169,8 +2169,10 @@ TENSOR_API tensor_status tensor_kron(const tensor_t *self, const tensor_t *other
 TENSOR_API tensor_status tensor_kron_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
 // The `p`-norm, `p` >= 0, of the difference of every row of `x1` (..., P, M) to every row of `x2` (..., R, M): (..., P, R). Leading dimensions broadcast; p of 0 counts
-// the differing elements, inf takes the largest difference. Both have floating dtypes, which are promoted. Differences are always formed;
-// `compute_mode` has no effect.
+// the differing elements, inf takes the largest difference. Both have floating dtypes, which are promoted.
+// Euclidean distances (p of 2) of more than 25 rows are the roots of |a|^2 - 2ab + |b|^2, which is fast but loses the digits that |a|^2 and
+// |b|^2 share: equal rows may be further apart than 0. `compute_mode` 'use_mm_for_euclid_dist' does so for any number of rows, 'donot_use_mm_for_euclid_dist' never:
+// differences are then formed, as for any other p.
 TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, double p, const char *compute_mode, tensor_t **out);
 
 // Covariance matrix of variables in rows and observations in columns (at most two dimensions). `fweights`, integers, count how often each

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/parallel"
@@ -12,7 +13,13 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-var distanceKernel = kernel.Get("distance")
+var (
+	distanceKernel  = kernel.Get("distance")
+	euclideanKernel = kernel.Get("euclidean")
+)
+
+// manyRows is the number of rows from which on the Euclidean distance is taken from products by default, as in PyTorch.
+const manyRows = 26
 
 // distanceArgs mirrors distance_args of distance.h.
 type distanceArgs struct {
@@ -21,8 +28,22 @@ type distanceArgs struct {
 	p                    float64
 }
 
-// Cdist is the p-norm of the difference of every row of x1 to every row of x2, matrix by matrix.
-func Cdist(x1, x2 *tensor.Tensor, p float64, _ string) (*tensor.Tensor, error) {
+// productMode tells whether Euclidean distances of so many rows are taken from products.
+func productMode(op, mode string, rows, columns int64) (bool, error) {
+	switch mode {
+	case "", "use_mm_for_euclid_dist_if_necessary":
+		return max(rows, columns) >= manyRows, nil
+	case "use_mm_for_euclid_dist":
+		return true, nil
+	case "donot_use_mm_for_euclid_dist":
+		return false, nil
+	}
+	return false, status.Valuef("%s: %q is not a valid value for compute_mode; use 'use_mm_for_euclid_dist_if_necessary', 'use_mm_for_euclid_dist' or 'donot_use_mm_for_euclid_dist'", op, mode)
+}
+
+// Cdist is the p-norm of the difference of every row of x1 to every row of x2, matrix by matrix. Where mode asks for it, or
+// leaves it open and there are many rows, Euclidean distances are the roots of |a|^2 - 2ab + |b|^2.
+func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error) {
 	const op = "cdist"
 	d := resultType(x1, x2)
 	switch {
@@ -48,6 +69,10 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, _ string) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
+	products, err := productMode(op, mode, rows, columns)
+	if err != nil {
+		return nil, err
+	}
 	s := &scope{op: op}
 	defer s.close()
 	compute := d.Compute()
@@ -63,17 +88,50 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, _ string) (*tensor.Tensor, error) {
 		return nil, s.err
 	}
 	if !out.IsMeta() && out.Numel() > 0 {
-		size := compute.Size()
-		parallel.For(shape.Product(batch)*rows, max(iter.Grain/max(columns*width, 1), 1), func(begin, end int64) {
-			for begin < end {
-				matrix := begin / rows
-				n := min(end, (matrix+1)*rows) - begin
-				args := distanceArgs{rows: n, columns: columns, width: width, p: p, a: uintptr(a.Data()) + uintptr(begin*width*size),
-					b: uintptr(b.Data()) + uintptr(matrix*columns*width*size), out: uintptr(out.Data()) + uintptr(begin*columns*size)}
-				kernel.Call(distanceKernel.Row(compute), unsafe.Pointer(&args))
-				begin += n
-			}
-		})
+		k := distanceKernel
+		if products && p == 2 {
+			k = euclideanKernel
+			a, b = s.squares(out, a, b)
+		}
+		s.distances(k, out, a, b, p)
 	}
 	return s.result(nil, s.cast(out, d))
+}
+
+// squares sets out to -2 times the products of the rows of a and b, matrix by matrix, and gives the rows' squared norms.
+func (s *scope) squares(out, a, b *tensor.Tensor) (ofA, ofB *tensor.Tensor) {
+	if s.err != nil {
+		return nil, nil
+	}
+	n := out.Dim()
+	rows, columns, width := out.Sizes()[n-2], out.Sizes()[n-1], a.Sizes()[n-1]
+	batch := shape.Product(out.Sizes()[:n-2])
+	whole, left := s.reshape(out, batch, rows, columns), s.reshape(a, batch, rows, width)
+	if right := s.reshape(b, batch, columns, width); s.err == nil {
+		right = s.keep(Transpose(nil, right, 1, 2))
+		if s.err == nil {
+			s.err = multiply(s.op, whole, left, right, dtype.IntScalar(-2), dtype.IntScalar(0))
+		}
+	}
+	return s.sum(s.mul(a, a), -1), s.sum(s.mul(b, b), -1)
+}
+
+// distances runs a kernel over the rows of out, each of a row of a and all rows of b's matrix.
+func (s *scope) distances(k *kernel.Kernel, out, a, b *tensor.Tensor, p float64) {
+	if s.err != nil {
+		return
+	}
+	rows, columns := out.Sizes()[out.Dim()-2], out.Sizes()[out.Dim()-1]
+	total := out.Numel() / columns
+	size, width := out.DType().Size(), a.Numel()/total
+	parallel.For(total, max(iter.Grain/max(columns*width, 1), 1), func(begin, end int64) {
+		for begin < end {
+			matrix := begin / rows
+			n := min(end, (matrix+1)*rows) - begin
+			args := distanceArgs{rows: n, columns: columns, width: width, p: p, a: uintptr(a.Data()) + uintptr(begin*width*size),
+				b: uintptr(b.Data()) + uintptr(matrix*columns*width*size), out: uintptr(out.Data()) + uintptr(begin*columns*size)}
+			kernel.Call(k.Row(out.DType()), unsafe.Pointer(&args))
+			begin += n
+		}
+	})
 }

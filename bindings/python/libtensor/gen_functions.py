@@ -10440,8 +10440,10 @@ def kron(input, other, *, out=None):
 
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """The `p`-norm, `p` >= 0, of the difference of every row of `x1` (..., P, M) to every row of `x2` (..., R, M): (..., P, R). Leading dimensions broadcast; p of 0 counts
-    the differing elements, inf takes the largest difference. Both have floating dtypes, which are promoted. Differences are always formed;
-    `compute_mode` has no effect.
+    the differing elements, inf takes the largest difference. Both have floating dtypes, which are promoted.
+    Euclidean distances (p of 2) of more than 25 rows are the roots of |a|^2 - 2ab + |b|^2, which is fast but loses the digits that |a|^2 and
+    |b|^2 share: equal rows may be further apart than 0. `compute_mode` 'use_mm_for_euclid_dist' does so for any number of rows, 'donot_use_mm_for_euclid_dist' never:
+    differences are then formed, as for any other p.
 
     >>> torch.cdist(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.], [0., 1.]]))
     tensor([[5., 1.]])
