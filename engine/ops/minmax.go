@@ -8,10 +8,11 @@ import (
 )
 
 var (
-	amaxOf   = newReducer("amax")
-	aminOf   = newReducer("amin")
-	argmaxOf = newReducer("argmax")
-	argminOf = newReducer("argmin")
+	amaxOf    = newReducer("amax")
+	aminOf    = newReducer("amin")
+	aminmaxOf = newReducer("aminmax")
+	argmaxOf  = newReducer("argmax")
+	argminOf  = newReducer("argmin")
 )
 
 // checkNotEmpty refuses to reduce over dimensions without elements: such a reduction has no identity.
@@ -38,7 +39,8 @@ func wantOrder(op string, t *tensor.Tensor) error {
 	return nil
 }
 
-func extreme(op string, r reducer, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+// extremeDims marks the dimensions that an operator takes extremes over.
+func extremeDims(op string, self *tensor.Tensor, dim []int64) ([]bool, error) {
 	if err := wantOrder(op, self); err != nil {
 		return nil, err
 	}
@@ -46,7 +48,12 @@ func extreme(op string, r reducer, out, self *tensor.Tensor, dim []int64, keepdi
 	if err != nil {
 		return nil, err
 	}
-	if err := checkNotEmpty(op, self, mask, len(dim) == 0); err != nil {
+	return mask, checkNotEmpty(op, self, mask, len(dim) == 0)
+}
+
+func extreme(op string, r reducer, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+	mask, err := extremeDims(op, self, dim)
+	if err != nil {
 		return nil, err
 	}
 	if err := sameDType(op, out, self.DType()); err != nil {
@@ -77,22 +84,21 @@ func Min(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Aminmax is Amin and Amax over one dimension or all.
 func Aminmax(outMin, outMax, self *tensor.Tensor, dim Int, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	const op = "aminmax"
 	var dims []int64
 	if !dim.IsNone() {
 		dims = []int64{int64(dim)}
 	}
-	lo, err := extreme("aminmax", aminOf, outMin, self, dims, keepdim)
+	mask, err := extremeDims(op, self, dims)
 	if err != nil {
 		return nil, nil, err
 	}
-	hi, err := extreme("aminmax", amaxOf, outMax, self, dims, keepdim)
-	if err != nil {
-		if outMin == nil {
-			lo.Release()
-		}
-		return nil, nil, err
+	d := self.DType()
+	lo, hi, err := pairOutput(op, outMin, outMax, self, reducedSizes(self.Sizes(), mask, keepdim), d)
+	if err != nil || lo.IsMeta() {
+		return lo, hi, err
 	}
-	return lo, hi, nil
+	return lo, hi, aminmaxOf.run(op, d.Compute(), [2]*tensor.Tensor{lo, hi}, self, mask)
 }
 
 // located reduces one dimension to values and the indices where they are.
@@ -107,31 +113,31 @@ func located(op string, r reducer, outValues, outIndices, self *tensor.Tensor, d
 	if err := checkNotEmpty(op, self, mask, false); err != nil {
 		return nil, nil, err
 	}
-	values, indices, err = pairOutput(op, outValues, outIndices, self, reducedSizes(self.Sizes(), mask, keepdim))
+	values, indices, err = pairOutput(op, outValues, outIndices, self, reducedSizes(self.Sizes(), mask, keepdim), dtype.Int64)
 	if err != nil || values.IsMeta() {
 		return values, indices, err
 	}
 	return values, indices, r.run(op, self.DType().Compute(), [2]*tensor.Tensor{values, indices}, self, mask)
 }
 
-// pairOutput makes the outputs of an operator that gives values of self's dtype and int64 indices.
-func pairOutput(op string, outValues, outIndices, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
-	if err := sameDType(op, outValues, self.DType()); err != nil {
+// pairOutput makes the outputs of an operator that gives one result of self's dtype and one of dtype d.
+func pairOutput(op string, outFirst, outSecond, self *tensor.Tensor, sizes []int64, d dtype.DType) (first, second *tensor.Tensor, err error) {
+	if err := sameDType(op, outFirst, self.DType()); err != nil {
 		return nil, nil, err
 	}
-	if err := sameDType(op, outIndices, dtype.Int64); err != nil {
+	if err := sameDType(op, outSecond, d); err != nil {
 		return nil, nil, err
 	}
-	if values, err = reductionOutput(op, outValues, sizes, self.DType(), self); err != nil {
+	if first, err = reductionOutput(op, outFirst, sizes, self.DType(), self); err != nil {
 		return nil, nil, err
 	}
-	if indices, err = reductionOutput(op, outIndices, sizes, dtype.Int64, self); err != nil {
-		if outValues == nil {
-			values.Release()
+	if second, err = reductionOutput(op, outSecond, sizes, d, self); err != nil {
+		if outFirst == nil {
+			first.Release()
 		}
 		return nil, nil, err
 	}
-	return values, indices, nil
+	return first, second, nil
 }
 
 // MaxDim gives the largest elements along dim and the index of the first of each.

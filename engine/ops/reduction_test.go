@@ -159,3 +159,30 @@ func TestVarianceOfLargeOffsets(t *testing.T) {
 	defer v.Release()
 	assert.Equal(t, 30.0, v.Item().F)
 }
+
+func TestBothExtremesAreThoseOfAminAndAmax(t *testing.T) {
+	for _, d := range []dtype.DType{dtype.Bool, dtype.Uint8, dtype.Int16, dtype.BFloat16, dtype.Float64} {
+		for _, sizes := range [][]int64{{3, 70_001}, {611, 517}, {50_003, 3}} {
+			x := ramp(t, d, sizes...)
+			for _, dim := range []Int{0, 1, NoInt} {
+				dims := []int64{int64(dim)}
+				if dim.IsNone() {
+					dims = nil
+				}
+				least, most, err := Aminmax(nil, nil, x, dim, true)
+				require.NoError(t, err)
+				for _, c := range []struct {
+					got  *tensor.Tensor
+					want func(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error)
+				}{{least, Amin}, {most, Amax}} {
+					want, err := c.want(nil, x, dims, true)
+					require.NoError(t, err)
+					assert.Equal(t, want.Sizes(), c.got.Sizes())
+					assert.Equal(t, flat(t, want), flat(t, c.got), "%v of %v over %v", d, sizes, dim)
+					want.Release()
+					c.got.Release()
+				}
+			}
+		}
+	}
+}

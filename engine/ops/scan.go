@@ -190,7 +190,7 @@ func scanExtreme(op string, k *kernel.Kernel, outValues, outIndices, self *tenso
 	if err != nil {
 		return nil, nil, err
 	}
-	values, indices, err = pairOutput(op, outValues, outIndices, self, self.Sizes())
+	values, indices, err = pairOutput(op, outValues, outIndices, self, self.Sizes(), dtype.Int64)
 	if err != nil || values.IsMeta() {
 		return values, indices, err
 	}

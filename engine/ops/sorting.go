@@ -190,7 +190,7 @@ func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sor
 	if len(sizes) > 0 {
 		sizes[at] = k
 	}
-	values, indices, err = pairOutput(op, outValues, outIndices, self, sizes)
+	values, indices, err = pairOutput(op, outValues, outIndices, self, sizes, dtype.Int64)
 	if err != nil || self.IsMeta() || self.Dim() == 0 && k == 0 {
 		return values, indices, err
 	}
@@ -213,7 +213,7 @@ func selected(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.T
 	if err := checkNotEmpty(op, self, mask, false); err != nil {
 		return nil, nil, err
 	}
-	values, indices, err = pairOutput(op, outValues, outIndices, self, reducedSizes(self.Sizes(), mask, keepdim))
+	values, indices, err = pairOutput(op, outValues, outIndices, self, reducedSizes(self.Sizes(), mask, keepdim), dtype.Int64)
 	if err != nil || self.IsMeta() {
 		return values, indices, err
 	}

@@ -174,6 +174,53 @@ template <class T>
 using Max = Fold<ExtremeFold<Greater, T>>;
 template <class T>
 using Min = Fold<ExtremeFold<Less, T>>;
+
+// Both extremes: blocks of the input stay in cache from the one's pass to the other's.
+template <class T>
+struct MinMax {
+  using Element = T;
+  using V = typename ValueType<T>::type;
+  struct Total {
+    V least, most;
+  };
+  static constexpr uint8_t results[2] = {Traits<T>::number, Traits<T>::number};
+  static constexpr bool ordered = false;
+  static Total start() { return {Min<T>::start(), Max<T>::start()}; }
+
+  static void inner(const T *x, int64_t n, int64_t base, Total *t, const lt_reduction *r) {
+    constexpr int64_t kPart = 16384 / sizeof(T);
+    for (int64_t i = 0; i < n; i += kPart) {
+      const int64_t part = n - i < kPart ? n - i : kPart;
+      Min<T>::inner(x + i, part, base, &t->least, r);
+      Max<T>::inner(x + i, part, base, &t->most, r);
+    }
+  }
+
+  static void outer(const char *x, int64_t rows, int64_t stride, int64_t m, int64_t base, Total *t,
+                    const lt_reduction *r) {
+    constexpr int64_t kWidth = 512, kRows = 16;
+    for (int64_t j = 0; j < m; j += kWidth, x += kWidth * sizeof(T), t += kWidth) {
+      const int64_t w = m - j < kWidth ? m - j : kWidth;
+      V least[kWidth], most[kWidth];
+      for (int64_t k = 0; k < w; k++) least[k] = t[k].least, most[k] = t[k].most;
+      for (int64_t i = 0; i < rows; i += kRows) {
+        const int64_t part = rows - i < kRows ? rows - i : kRows;
+        Min<T>::outer(x + i * stride, part, stride, w, base, least, r);
+        Max<T>::outer(x + i * stride, part, stride, w, base, most, r);
+      }
+      for (int64_t k = 0; k < w; k++) t[k] = {least[k], most[k]};
+    }
+  }
+
+  static void merge(Total *into, Total from) {
+    Min<T>::merge(&into->least, from.least);
+    Max<T>::merge(&into->most, from.most);
+  }
+  static void finish(Total t, const lt_reduction *, void *const *out, int64_t i) {
+    ((T *)out[0])[i] = T(t.least);
+    ((T *)out[1])[i] = T(t.most);
+  }
+};
 template <class T>
 using ArgMax = Arg<Greater, T>;
 template <class T>
@@ -201,6 +248,7 @@ using All = Fold<LogicFold<false>>;
 LT_UNIT(reduce_minmax){
     {"amax", "reduce", LT_REDUCED_ORDERED(Max)},
     {"amin", "reduce", LT_REDUCED_ORDERED(Min)},
+    {"aminmax", "reduce", LT_REDUCED_ORDERED(MinMax)},
     {"argmax", "reduce", LT_REDUCED_ORDERED(ArgMax)},
     {"argmin", "reduce", LT_REDUCED_ORDERED(ArgMin)},
     {"any", "reduce", {LT_REDUCER(Any, lt::Bool)}},
