@@ -17,7 +17,7 @@ namespace {
 // Folds lanes[0..2H) to lanes[0..kParts).
 template <class F, int H, int kParts = 1, class Lane>
 LT_INLINE void fold_lanes(Lane *lane) {
-  if constexpr (sizeof(Lane) < 4) {
+  if constexpr (sizeof(Lane) * H < 16) {
     for (int h = H; h >= kParts; h /= 2)
       for (int k = 0; k < h; k++) lane[k] = F::fold(lane[k], lane[k + h]);
   } else if constexpr (H >= kParts) {

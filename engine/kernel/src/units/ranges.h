@@ -12,33 +12,35 @@ struct range_args {
   double start[2], step[2], stop[2];
 };
 
+// The arguments are copied, as the compiler could not tell them from the output.
 struct Range {
   template <class T>
-  static void row(const range_args *a) {
-    T *out = (T *)a->out;
+  static void row(const range_args *args) {
+    const range_args a = *args;
+    T *out = (T *)a.out;
     if constexpr (kind_of<T> == kInteger) {
-      for (int64_t i = a->begin; i < a->end; i++) out[i] = (T)(a->istart + i * a->istep);
+      for (int64_t i = a.begin; i < a.end; i++) out[i] = (T)(a.istart + i * a.istep);
     } else {
-      for (int64_t i = a->begin; i < a->end; i++)
-        out[i] = convert<T>(a->start[0] + (double)i * a->step[0]);
+      for (int64_t i = a.begin; i < a.end; i++)
+        out[i] = convert<T>(a.start[0] + (double)i * a.step[0]);
     }
   }
 };
 
 struct Linspace {
   template <class T>
-  static void row(const range_args *a) {
-    T *out = (T *)a->out;
-    auto part = [a](int64_t i, int p) {
-      return i < a->steps / 2 || a->steps == 1
-                 ? a->start[p] + a->step[p] * (double)i
-                 : a->stop[p] - a->step[p] * (double)(a->steps - 1 - i);
+  static void row(const range_args *args) {
+    const range_args a = *args;
+    T *out = (T *)a.out;
+    auto part = [&a](int64_t i, int p) {
+      return i < a.steps / 2 || a.steps == 1 ? a.start[p] + a.step[p] * (double)i
+                                             : a.stop[p] - a.step[p] * (double)(a.steps - 1 - i);
     };
     if constexpr (kind_of<T> == kComplex) {
-      for (int64_t i = a->begin; i < a->end; i++)
+      for (int64_t i = a.begin; i < a.end; i++)
         out[i] = convert<T>(Complex128(part(i, 0), part(i, 1)));
     } else {
-      for (int64_t i = a->begin; i < a->end; i++) out[i] = convert<T>(part(i, 0));
+      for (int64_t i = a.begin; i < a.end; i++) out[i] = convert<T>(part(i, 0));
     }
   }
 };
