@@ -181,6 +181,10 @@ var calls = [...]func(frame) error{
 	func(f frame) error { r0, err := ops.IsSetTo(f.tensor(0), f.tensor(1)); return f.setBool(err, r0) },      // is_set_to
 	func(f frame) error { err := ops.Resize(f.tensor(0), f.ints(1), f.format(2)); f.refresh(0); return err }, // resize_
 	func(f frame) error {
+		r0, err := ops.NarrowCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // narrow_copy
+	func(f frame) error {
 		err := ops.ResizeAs(f.tensor(0), f.tensor(1), f.format(2))
 		f.refresh(0)
 		return err
@@ -761,6 +765,8 @@ var calls = [...]func(frame) error{
 	func(f frame) error { r0, err := ops.GetNumThreads(); return f.setInt(err, r0) },                          // get_num_threads
 	func(f frame) error { r0, err := ops.CpuTier(); return f.setStr(err, r0) },                                // cpu_tier
 	func(f frame) error { r0, err := ops.IsNonzero(f.tensor(0)); return f.setBool(err, r0) },                  // is_nonzero
+	func(f frame) error { r0, err := ops.IsConj(f.tensor(0)); return f.setBool(err, r0) },                     // is_conj
+	func(f frame) error { r0, err := ops.IsNeg(f.tensor(0)); return f.setBool(err, r0) },                      // is_neg
 	func(f frame) error { r0, err := ops.IsSameSize(f.tensor(0), f.tensor(1)); return f.setBool(err, r0) },    // is_same_size
 	func(f frame) error {
 		r0, err := ops.Rand(f.out(0), f.ints(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
@@ -1534,6 +1540,12 @@ var calls = [...]func(frame) error{
 		return f.setList(err, r)
 	}, // split_with_sizes
 	func(f frame) error { r, err := ops.Chunk(f.tensor(0), f.int(1), f.int(2)); return f.setList(err, r) }, // chunk
+	func(f frame) error { r, err := ops.Chunk(f.tensor(0), f.int(1), f.int(2)); return f.setList(err, r) }, // unsafe_chunk
+	func(f frame) error { r, err := ops.Split(f.tensor(0), f.int(1), f.int(2)); return f.setList(err, r) }, // unsafe_split
+	func(f frame) error {
+		r, err := ops.SplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
+		return f.setList(err, r)
+	}, // unsafe_split_with_sizes
 	func(f frame) error {
 		r, err := ops.TensorSplit(f.tensor(0), f.int(1), f.int(2))
 		return f.setList(err, r)

@@ -3154,9 +3154,42 @@ TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int
   return status;
 }
 
+TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
+  LT_RESULT(out, "narrow_copy", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "narrow_copy", "self");
+  a[1].i = dim;
+  a[2].i = start;
+  a[3].i = length;
+  tensor_status status = lt_invoke(&frame, "narrow_copy");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t *out) {
+  lt_value a[4];
+  lt_frame frame = {.op = 69, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "narrow_copy", "self");
+  a[1].i = dim;
+  a[2].i = start;
+  a[3].i = length;
+  LT_OUTPUT(frame.out[0], out, "narrow_copy", "out");
+  tensor_status status = lt_invoke(&frame, "narrow_copy");
+  return status;
+}
+
+TENSOR_API intptr_t tensor_brief_narrow_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t length) {
+  tensor_t *made;
+  tensor_status status = tensor_narrow_copy(self, dim, start, length, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_template, tensor_memory_format memory_format) {
   lt_value a[3];
-  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resize_as_", "self");
   LT_REQUIRED(a[1], the_template, LT_TENSOR, "resize_as_", "the_template");
   LT_ENUM(memory_format, -1, 3, "resize_as_", "memory_format"); a[2].i = memory_format;
@@ -3166,7 +3199,7 @@ TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_t
 
 TENSOR_API tensor_status tensor_set_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_", "self");
   tensor_status status = lt_invoke(&frame, "set_");
   return status;
@@ -3174,7 +3207,7 @@ TENSOR_API tensor_status tensor_set_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *source) {
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.tensor", "self");
   LT_REQUIRED(a[1], source, LT_TENSOR, "set_.tensor", "source");
   tensor_status status = lt_invoke(&frame, "set_.tensor");
@@ -3183,7 +3216,7 @@ TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *sour
 
 TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tensor_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
   lt_value a[5];
-  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.tensor_geometry", "self");
   LT_REQUIRED(a[1], source, LT_TENSOR, "set_.tensor_geometry", "source");
   a[2].i = storage_offset;
@@ -3195,7 +3228,7 @@ TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storage_t *source) {
   lt_value a[2];
-  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.storage", "self");
   LT_REQUIRED(a[1], source, LT_STORAGE, "set_.storage", "source");
   tensor_status status = lt_invoke(&frame, "set_.storage");
@@ -3204,7 +3237,7 @@ TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storag
 
 TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tensor_storage_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
   lt_value a[5];
-  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.storage_geometry", "self");
   LT_REQUIRED(a[1], source, LT_STORAGE, "set_.storage_geometry", "source");
   a[2].i = storage_offset;
@@ -3216,7 +3249,7 @@ TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tens
 
 TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fill_value, bool wrap) {
   lt_value a[3];
-  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill_diagonal_", "self");
   LT_SCALAR(fill_value, LT_MUST, "fill_diagonal_", "fill_value"); a[1].scalar = fill_value;
   a[2].i = wrap;
@@ -3227,7 +3260,7 @@ TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fil
 TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "zeros", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
@@ -3241,7 +3274,7 @@ TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
@@ -3260,7 +3293,7 @@ TENSOR_API intptr_t tensor_brief_zeros(const int64_t *size, int64_t size_len) {
 TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "ones", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
@@ -3274,7 +3307,7 @@ TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
@@ -3293,7 +3326,7 @@ TENSOR_API intptr_t tensor_brief_ones(const int64_t *size, int64_t size_len) {
 TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "full", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
@@ -3308,7 +3341,7 @@ TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
@@ -3328,7 +3361,7 @@ TENSOR_API intptr_t tensor_brief_full(const int64_t *size, int64_t size_len, ten
 TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "empty", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
@@ -3343,7 +3376,7 @@ TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 79, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
@@ -3363,7 +3396,7 @@ TENSOR_API intptr_t tensor_brief_empty(const int64_t *size, int64_t size_len) {
 TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "empty_strided", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty_strided", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SPAN(stride, stride_len, "empty_strided", "stride"); a[1].list.data = stride, a[1].list.length = stride_len;
   LT_ENUM(dtype, -1, 13, "empty_strided", "dtype"); a[2].i = dtype;
@@ -3385,7 +3418,7 @@ TENSOR_API intptr_t tensor_brief_empty_strided(const int64_t *size, int64_t size
 TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size_len, const int64_t *physical_layout, int64_t physical_layout_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "empty_permuted", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty_permuted", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SPAN(physical_layout, physical_layout_len, "empty_permuted", "physical_layout"); a[1].list.data = physical_layout, a[1].list.length = physical_layout_len;
   LT_ENUM(dtype, -1, 13, "empty_permuted", "dtype"); a[2].i = dtype;
@@ -3407,7 +3440,7 @@ TENSOR_API intptr_t tensor_brief_empty_permuted(const int64_t *size, int64_t siz
 TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "scalar_tensor", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(s, LT_MUST, "scalar_tensor", "s"); a[0].scalar = s;
   LT_ENUM(dtype, -1, 13, "scalar_tensor", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "scalar_tensor", "layout"); a[2].i = layout;
@@ -3428,7 +3461,7 @@ TENSOR_API intptr_t tensor_brief_scalar_tensor(tensor_scalar s) {
 TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange.start", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
@@ -3443,7 +3476,7 @@ TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar 
 
 TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 83, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 84, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
@@ -3463,7 +3496,7 @@ TENSOR_API intptr_t tensor_brief_arange_start(tensor_scalar start, tensor_scalar
 TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange.start_step", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
@@ -3479,7 +3512,7 @@ TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_sc
 
 TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 84, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 85, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
@@ -3500,7 +3533,7 @@ TENSOR_API intptr_t tensor_brief_arange_start_step(tensor_scalar start, tensor_s
 TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "arange", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
@@ -3514,7 +3547,7 @@ TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, te
 
 TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 85, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 86, .mode = LT_OUT, .args = a};
   LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
   LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
@@ -3533,7 +3566,7 @@ TENSOR_API intptr_t tensor_brief_arange(tensor_scalar end) {
 TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "range", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
@@ -3549,7 +3582,7 @@ TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, te
 
 TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 86, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 87, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
@@ -3570,7 +3603,7 @@ TENSOR_API intptr_t tensor_brief_range(tensor_scalar start, tensor_scalar end) {
 TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3586,7 +3619,7 @@ TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end,
 
 TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 87, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 88, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3607,7 +3640,7 @@ TENSOR_API intptr_t tensor_brief_linspace(tensor_scalar start, tensor_scalar end
 TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.tensor_tensor", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -3623,7 +3656,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, co
 
 TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 88, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -3644,7 +3677,7 @@ TENSOR_API intptr_t tensor_brief_linspace_tensor_tensor(const tensor_t *start, c
 TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.tensor_scalar", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3660,7 +3693,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, te
 
 TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 89, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3681,7 +3714,7 @@ TENSOR_API intptr_t tensor_brief_linspace_tensor_scalar(const tensor_t *start, t
 TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "linspace.scalar_tensor", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -3697,7 +3730,7 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, cons
 
 TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 90, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -3718,7 +3751,7 @@ TENSOR_API intptr_t tensor_brief_linspace_scalar_tensor(tensor_scalar start, con
 TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3735,7 +3768,7 @@ TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end,
 
 TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 91, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3757,7 +3790,7 @@ TENSOR_API intptr_t tensor_brief_logspace(tensor_scalar start, tensor_scalar end
 TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.tensor_tensor", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -3774,7 +3807,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, co
 
 TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 92, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 93, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
   a[2].i = steps;
@@ -3796,7 +3829,7 @@ TENSOR_API intptr_t tensor_brief_logspace_tensor_tensor(const tensor_t *start, c
 TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.tensor_scalar", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3813,7 +3846,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, te
 
 TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 93, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 94, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
@@ -3835,7 +3868,7 @@ TENSOR_API intptr_t tensor_brief_logspace_tensor_scalar(const tensor_t *start, t
 TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "logspace.scalar_tensor", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -3852,7 +3885,7 @@ TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, cons
 
 TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 94, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 95, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "logspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
   a[2].i = steps;
@@ -3874,7 +3907,7 @@ TENSOR_API intptr_t tensor_brief_logspace_scalar_tensor(tensor_scalar start, con
 TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "eye", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
@@ -3888,7 +3921,7 @@ TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout
 
 TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 95, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 96, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
@@ -3907,7 +3940,7 @@ TENSOR_API intptr_t tensor_brief_eye(int64_t n) {
 TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "eye.m", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   a[1].i = m;
   LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
@@ -3922,7 +3955,7 @@ TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, 
 
 TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 96, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 97, .mode = LT_OUT, .args = a};
   a[0].i = n;
   a[1].i = m;
   LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
@@ -3942,7 +3975,7 @@ TENSOR_API intptr_t tensor_brief_eye_m(int64_t n, int64_t m) {
 TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "tril_indices", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
   a[0].i = row;
   a[1].i = col;
   a[2].i = offset;
@@ -3965,7 +3998,7 @@ TENSOR_API intptr_t tensor_brief_tril_indices(int64_t row, int64_t col) {
 TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "triu_indices", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
   a[0].i = row;
   a[1].i = col;
   a[2].i = offset;
@@ -3988,7 +4021,7 @@ TENSOR_API intptr_t tensor_brief_triu_indices(int64_t row, int64_t col) {
 TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "empty_like", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "empty_like", "self");
   LT_ENUM(dtype, -1, 13, "empty_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty_like", "layout"); a[2].i = layout;
@@ -4010,7 +4043,7 @@ TENSOR_API intptr_t tensor_brief_empty_like(const tensor_t *self) {
 TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "zeros_like", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "zeros_like", "self");
   LT_ENUM(dtype, -1, 13, "zeros_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros_like", "layout"); a[2].i = layout;
@@ -4032,7 +4065,7 @@ TENSOR_API intptr_t tensor_brief_zeros_like(const tensor_t *self) {
 TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "ones_like", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ones_like", "self");
   LT_ENUM(dtype, -1, 13, "ones_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones_like", "layout"); a[2].i = layout;
@@ -4054,7 +4087,7 @@ TENSOR_API intptr_t tensor_brief_ones_like(const tensor_t *self) {
 TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "full_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "full_like", "self");
   LT_SCALAR(fill_value, LT_MUST, "full_like", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full_like", "dtype"); a[2].i = dtype;
@@ -4077,7 +4110,7 @@ TENSOR_API intptr_t tensor_brief_full_like(const tensor_t *self, tensor_scalar f
 TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_empty", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty", "self");
   LT_SPAN(size, size_len, "new_empty", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_empty", "dtype"); a[2].i = dtype;
@@ -4099,7 +4132,7 @@ TENSOR_API intptr_t tensor_brief_new_empty(const tensor_t *self, const int64_t *
 TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_empty_strided", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty_strided", "self");
   LT_SPAN(size, size_len, "new_empty_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_SPAN(stride, stride_len, "new_empty_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
@@ -4122,7 +4155,7 @@ TENSOR_API intptr_t tensor_brief_new_empty_strided(const tensor_t *self, const i
 TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_full", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_full", "self");
   LT_SPAN(size, size_len, "new_full", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "new_full", "fill_value"); a[2].scalar = fill_value;
@@ -4145,7 +4178,7 @@ TENSOR_API intptr_t tensor_brief_new_full(const tensor_t *self, const int64_t *s
 TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_zeros", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_zeros", "self");
   LT_SPAN(size, size_len, "new_zeros", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_zeros", "dtype"); a[2].i = dtype;
@@ -4167,7 +4200,7 @@ TENSOR_API intptr_t tensor_brief_new_zeros(const tensor_t *self, const int64_t *
 TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "new_ones", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_ones", "self");
   LT_SPAN(size, size_len, "new_ones", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "new_ones", "dtype"); a[2].i = dtype;
@@ -4189,7 +4222,7 @@ TENSOR_API intptr_t tensor_brief_new_ones(const tensor_t *self, const int64_t *s
 TENSOR_API tensor_status tensor_bartlett_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "bartlett_window", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
   a[0].i = window_length;
   a[1].i = periodic;
   LT_ENUM(dtype, -1, 13, "bartlett_window", "dtype"); a[2].i = dtype;
@@ -4211,7 +4244,7 @@ TENSOR_API intptr_t tensor_brief_bartlett_window(int64_t window_length) {
 TENSOR_API tensor_status tensor_hann_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "hann_window", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
   a[0].i = window_length;
   a[1].i = periodic;
   LT_ENUM(dtype, -1, 13, "hann_window", "dtype"); a[2].i = dtype;
@@ -4233,7 +4266,7 @@ TENSOR_API intptr_t tensor_brief_hann_window(int64_t window_length) {
 TENSOR_API tensor_status tensor_hamming_window(int64_t window_length, bool periodic, double alpha, double beta, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "hamming_window", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
   a[0].i = window_length;
   a[1].i = periodic;
   a[2].f = alpha;
@@ -4257,7 +4290,7 @@ TENSOR_API intptr_t tensor_brief_hamming_window(int64_t window_length) {
 TENSOR_API tensor_status tensor_blackman_window(int64_t window_length, bool periodic, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "blackman_window", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
   a[0].i = window_length;
   a[1].i = periodic;
   LT_ENUM(dtype, -1, 13, "blackman_window", "dtype"); a[2].i = dtype;
@@ -4279,7 +4312,7 @@ TENSOR_API intptr_t tensor_brief_blackman_window(int64_t window_length) {
 TENSOR_API tensor_status tensor_kaiser_window(int64_t window_length, bool periodic, double beta, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "kaiser_window", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
   a[0].i = window_length;
   a[1].i = periodic;
   a[2].f = beta;
@@ -4302,7 +4335,7 @@ TENSOR_API intptr_t tensor_brief_kaiser_window(int64_t window_length) {
 TENSOR_API tensor_status tensor_vander(const tensor_t *x, int64_t N, bool increasing, tensor_t **out) {
   LT_RESULT(out, "vander", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "vander", "x");
   a[1].i = N;
   a[2].i = increasing;
@@ -4321,7 +4354,7 @@ TENSOR_API intptr_t tensor_brief_vander(const tensor_t *x) {
 
 TENSOR_API tensor_status tensor_save(const char *path, const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
   lt_value a[4];
-  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "save", "path"); a[0].text = path;
   LT_TEXT(structure, "save", "structure"); a[1].text = structure;
   LT_LIST(tensors, tensors_len, false, "save", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -4333,7 +4366,7 @@ TENSOR_API tensor_status tensor_save(const char *path, const char *structure, co
 TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact, tensor_t **out) {
   LT_RESULT(out, "save_bytes", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(structure, "save_bytes", "structure"); a[0].text = structure;
   LT_LIST(tensors, tensors_len, false, "save_bytes", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   a[2].i = compact;
@@ -4352,7 +4385,7 @@ TENSOR_API intptr_t tensor_brief_save_bytes(const char *structure, const tensor_
 
 TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
   lt_value a[4];
-  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "save_dict", "path"); a[0].text = path;
   LT_TEXTS(names, names_len, "save_dict", "names"); a[1].list.data = names, a[1].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "save_dict", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -4365,7 +4398,7 @@ TENSOR_API tensor_status tensor_load(const char *path, const char *map_location,
   LT_RESULT(structure, "load", "structure");
   LT_RESULT(tensors, "load", "tensors");
   lt_value a[3];
-  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "load", "path"); a[0].text = path;
   a[1].text = map_location;
   a[2].i = mmap;
@@ -4381,28 +4414,12 @@ TENSOR_API tensor_status tensor_load_bytes(const tensor_t *data, const char *map
   LT_RESULT(structure, "load_bytes", "structure");
   LT_RESULT(tensors, "load_bytes", "tensors");
   lt_value a[2];
-  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "load_bytes", "data");
   a[1].text = map_location;
   tensor_status status = lt_invoke(&frame, "load_bytes");
   if (status == TENSOR_OK) {
     *structure = (char *)frame.results[0].pointer;
-    *tensors = (tensor_t **)frame.results[1].list.data, *tensors_len = frame.results[1].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_location, bool mmap, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len) {
-  LT_RESULT(names, "load_dict", "names");
-  LT_RESULT(tensors, "load_dict", "tensors");
-  lt_value a[3];
-  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(path, "load_dict", "path"); a[0].text = path;
-  a[1].text = map_location;
-  a[2].i = mmap;
-  tensor_status status = lt_invoke(&frame, "load_dict");
-  if (status == TENSOR_OK) {
-    *names = (char **)frame.results[0].list.data, *names_len = frame.results[0].list.length;
     *tensors = (tensor_t **)frame.results[1].list.data, *tensors_len = frame.results[1].list.length;
   }
   return status;

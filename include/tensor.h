@@ -529,6 +529,10 @@ TENSOR_API tensor_status tensor_zero_(tensor_t *self);
 // The value of a tensor with one element; more or fewer elements, and meta tensors, are refused.
 TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out);
 
+// A copy of positions `start` to `start + length` of dimension `dim`, of which `narrow` is a view.
+TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out);
+TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t *out);
+
 // Writes `fill_value` where all indices are equal. `self` has at least two dimensions, and all of one size if more than two. With `wrap`, the diagonal of a matrix higher
 // than wide starts anew below a row left out.
 TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fill_value, bool wrap);
@@ -754,6 +758,15 @@ TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int
 
 // Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
 TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len);
+
+// Another name of `chunk`.
+TENSOR_API tensor_status tensor_unsafe_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len);
+
+// Another name of `split`.
+TENSOR_API tensor_status tensor_unsafe_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len);
+
+// Another name of `split_with_sizes`.
+TENSOR_API tensor_status tensor_unsafe_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
 TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t sections, int64_t dim, tensor_t ***out, int64_t *out_len);
@@ -2582,6 +2595,12 @@ TENSOR_API tensor_status tensor_cpu_tier(char **out);
 
 // Whether the only element of `self` is not zero; other numbers of elements are refused.
 TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out);
+
+// Whether the elements are conjugated when they are read: never, as libtensor conjugates at once.
+TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out);
+
+// Whether the elements are negated when they are read: never, as libtensor negates at once.
+TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out);
 
 // Whether both tensors have the same sizes.
 TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out);

@@ -584,6 +584,11 @@ export class Tensor extends Handle {
    */
   resize_(size: Ints, options?: { memoryFormat?: MemoryFormat | null }): this;
   /**
+   * A copy of positions `start` to `start + length` of dimension `dim`, of which `narrow` is a view.
+   */
+  narrowCopy(dim: Int, options: { start: Int; length: Int; out?: Tensor | null }): Tensor;
+  narrowCopy(dim: Int, start: Int, length: Int, options?: { out?: Tensor | null }): Tensor;
+  /**
    * `resize_` to the shape of `the_template`; with `preserve_format` also to its memory format.
    */
   resizeAs_(theTemplate: Tensor, options?: { memoryFormat?: MemoryFormat | null }): this;
@@ -1379,6 +1384,14 @@ export class Tensor extends Handle {
    * Whether the only element of `self` is not zero; other numbers of elements are refused.
    */
   isNonzero(): boolean;
+  /**
+   * Whether the elements are conjugated when they are read: never, as libtensor conjugates at once.
+   */
+  isConj(): boolean;
+  /**
+   * Whether the elements are negated when they are read: never, as libtensor negates at once.
+   */
+  isNeg(): boolean;
   /**
    * Whether both tensors have the same sizes.
    */
@@ -2395,6 +2408,21 @@ export class Tensor extends Handle {
   chunk(chunks: Int, options?: { dim?: Int }): Tensor[];
   chunk(chunks: Int, dim: Int): Tensor[];
   /**
+   * Another name of `chunk`.
+   */
+  unsafeChunk(chunks: Int, options?: { dim?: Int }): Tensor[];
+  unsafeChunk(chunks: Int, dim: Int): Tensor[];
+  /**
+   * Another name of `split`.
+   */
+  unsafeSplit(splitSize: Int, options?: { dim?: Int }): Tensor[];
+  unsafeSplit(splitSize: Int, dim: Int): Tensor[];
+  /**
+   * Another name of `split_with_sizes`.
+   */
+  unsafeSplitWithSizes(splitSizes: Ints, options?: { dim?: Int }): Tensor[];
+  unsafeSplitWithSizes(splitSizes: Ints, dim: Int): Tensor[];
+  /**
    * Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
    */
   tensorSplit(sections: Int, options?: { dim?: Int }): Tensor[];
@@ -2994,6 +3022,19 @@ export function fillAsync(input: Tensor, value: Tensor | Scalar): Promise<Tensor
  * Writes zeros to every element.
  */
 export function zero_(input: Tensor): Tensor;
+/**
+ * A copy of positions `start` to `start + length` of dimension `dim`, of which `narrow` is a view.
+ */
+export function narrowCopy(input: Tensor, options: { dim: Int; start: Int; length: Int; out?: Tensor | null }): Tensor;
+export function narrowCopy(input: Tensor, dim: Int, start: Int, length: Int, options?: { out?: Tensor | null }): Tensor;
+/** narrowCopy, off the event loop. */
+export function narrowCopyAsync(input: Tensor, options: { dim: Int; start: Int; length: Int; out?: Tensor | null }): Promise<Tensor>;
+export function narrowCopyAsync(input: Tensor, dim: Int, start: Int, length: Int, options?: { out?: Tensor | null }): Promise<Tensor>;
+/**
+ * `resize_` to the shape of `the_template`; with `preserve_format` also to its memory format.
+ */
+export function resizeAs_(input: Tensor, options: { theTemplate: Tensor; memoryFormat?: MemoryFormat | null }): Tensor;
+export function resizeAs_(input: Tensor, theTemplate: Tensor, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
 /**
  * Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
  */
@@ -4411,6 +4452,14 @@ export function cpuTier(): string;
  * Whether the only element of `self` is not zero; other numbers of elements are refused.
  */
 export function isNonzero(input: Tensor): boolean;
+/**
+ * Whether the elements are conjugated when they are read: never, as libtensor conjugates at once.
+ */
+export function isConj(input: Tensor): boolean;
+/**
+ * Whether the elements are negated when they are read: never, as libtensor negates at once.
+ */
+export function isNeg(input: Tensor): boolean;
 /**
  * Whether both tensors have the same sizes.
  */
@@ -5944,6 +5993,36 @@ export function chunk(input: Tensor, chunks: Int, dim: Int): Tensor[];
 export function chunkAsync(input: Tensor, options: { chunks: Int; dim?: Int }): Promise<Tensor[]>;
 export function chunkAsync(input: Tensor, chunks: Int, options?: { dim?: Int }): Promise<Tensor[]>;
 export function chunkAsync(input: Tensor, chunks: Int, dim: Int): Promise<Tensor[]>;
+/**
+ * Another name of `chunk`.
+ */
+export function unsafeChunk(input: Tensor, options: { chunks: Int; dim?: Int }): Tensor[];
+export function unsafeChunk(input: Tensor, chunks: Int, options?: { dim?: Int }): Tensor[];
+export function unsafeChunk(input: Tensor, chunks: Int, dim: Int): Tensor[];
+/** unsafeChunk, off the event loop. */
+export function unsafeChunkAsync(input: Tensor, options: { chunks: Int; dim?: Int }): Promise<Tensor[]>;
+export function unsafeChunkAsync(input: Tensor, chunks: Int, options?: { dim?: Int }): Promise<Tensor[]>;
+export function unsafeChunkAsync(input: Tensor, chunks: Int, dim: Int): Promise<Tensor[]>;
+/**
+ * Another name of `split`.
+ */
+export function unsafeSplit(input: Tensor, options: { splitSize: Int; dim?: Int }): Tensor[];
+export function unsafeSplit(input: Tensor, splitSize: Int, options?: { dim?: Int }): Tensor[];
+export function unsafeSplit(input: Tensor, splitSize: Int, dim: Int): Tensor[];
+/** unsafeSplit, off the event loop. */
+export function unsafeSplitAsync(input: Tensor, options: { splitSize: Int; dim?: Int }): Promise<Tensor[]>;
+export function unsafeSplitAsync(input: Tensor, splitSize: Int, options?: { dim?: Int }): Promise<Tensor[]>;
+export function unsafeSplitAsync(input: Tensor, splitSize: Int, dim: Int): Promise<Tensor[]>;
+/**
+ * Another name of `split_with_sizes`.
+ */
+export function unsafeSplitWithSizes(input: Tensor, options: { splitSizes: Ints; dim?: Int }): Tensor[];
+export function unsafeSplitWithSizes(input: Tensor, splitSizes: Ints, options?: { dim?: Int }): Tensor[];
+export function unsafeSplitWithSizes(input: Tensor, splitSizes: Ints, dim: Int): Tensor[];
+/** unsafeSplitWithSizes, off the event loop. */
+export function unsafeSplitWithSizesAsync(input: Tensor, options: { splitSizes: Ints; dim?: Int }): Promise<Tensor[]>;
+export function unsafeSplitWithSizesAsync(input: Tensor, splitSizes: Ints, options?: { dim?: Int }): Promise<Tensor[]>;
+export function unsafeSplitWithSizesAsync(input: Tensor, splitSizes: Ints, dim: Int): Promise<Tensor[]>;
 /**
  * Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
  */

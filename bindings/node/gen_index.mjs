@@ -350,6 +350,8 @@ const lt_int16 = lt.int16;
 const lt_int32 = lt.int32;
 const lt_int64 = lt.int64;
 const lt_int8 = lt.int8;
+const lt_isConj = lt.isConj;
+const lt_isNeg = lt.isNeg;
 const lt_isNonzero = lt.isNonzero;
 const lt_isReadOnly = lt.isReadOnly;
 const lt_isSameSize = lt.isSameSize;
@@ -489,6 +491,8 @@ const lt_nansum = lt.nansum;
 const lt_nansumAsync = lt.nansumAsync;
 const lt_narrow = lt.narrow;
 const lt_narrowAsync = lt.narrowAsync;
+const lt_narrowCopy = lt.narrowCopy;
+const lt_narrowCopyAsync = lt.narrowCopyAsync;
 const lt_ne = lt.ne;
 const lt_neAsync = lt.neAsync;
 const lt_neg = lt.neg;
@@ -585,6 +589,7 @@ const lt_repeatInterleaveAsync = lt.repeatInterleaveAsync;
 const lt_resetPeakMemoryStats = lt.resetPeakMemoryStats;
 const lt_reshape = lt.reshape;
 const lt_reshapeAsync = lt.reshapeAsync;
+const lt_resizeAs_ = lt.resizeAs_;
 const lt_resolveConj = lt.resolveConj;
 const lt_resolveConjAsync = lt.resolveConjAsync;
 const lt_resolveNeg = lt.resolveNeg;
@@ -745,6 +750,12 @@ const lt_uniqueConsecutive = lt.uniqueConsecutive;
 const lt_uniqueConsecutiveAsync = lt.uniqueConsecutiveAsync;
 const lt_unravelIndex = lt.unravelIndex;
 const lt_unravelIndexAsync = lt.unravelIndexAsync;
+const lt_unsafeChunk = lt.unsafeChunk;
+const lt_unsafeChunkAsync = lt.unsafeChunkAsync;
+const lt_unsafeSplit = lt.unsafeSplit;
+const lt_unsafeSplitAsync = lt.unsafeSplitAsync;
+const lt_unsafeSplitWithSizes = lt.unsafeSplitWithSizes;
+const lt_unsafeSplitWithSizesAsync = lt.unsafeSplitWithSizesAsync;
 const lt_unsqueeze = lt.unsqueeze;
 const lt_unsqueezeAsync = lt.unsqueezeAsync;
 const lt_vander = lt.vander;
@@ -1124,6 +1135,8 @@ export {
   lt_int32 as int32,
   lt_int64 as int64,
   lt_int8 as int8,
+  lt_isConj as isConj,
+  lt_isNeg as isNeg,
   lt_isNonzero as isNonzero,
   lt_isReadOnly as isReadOnly,
   lt_isSameSize as isSameSize,
@@ -1263,6 +1276,8 @@ export {
   lt_nansumAsync as nansumAsync,
   lt_narrow as narrow,
   lt_narrowAsync as narrowAsync,
+  lt_narrowCopy as narrowCopy,
+  lt_narrowCopyAsync as narrowCopyAsync,
   lt_ne as ne,
   lt_neAsync as neAsync,
   lt_neg as neg,
@@ -1359,6 +1374,7 @@ export {
   lt_resetPeakMemoryStats as resetPeakMemoryStats,
   lt_reshape as reshape,
   lt_reshapeAsync as reshapeAsync,
+  lt_resizeAs_ as resizeAs_,
   lt_resolveConj as resolveConj,
   lt_resolveConjAsync as resolveConjAsync,
   lt_resolveNeg as resolveNeg,
@@ -1519,6 +1535,12 @@ export {
   lt_uniqueConsecutiveAsync as uniqueConsecutiveAsync,
   lt_unravelIndex as unravelIndex,
   lt_unravelIndexAsync as unravelIndexAsync,
+  lt_unsafeChunk as unsafeChunk,
+  lt_unsafeChunkAsync as unsafeChunkAsync,
+  lt_unsafeSplit as unsafeSplit,
+  lt_unsafeSplitAsync as unsafeSplitAsync,
+  lt_unsafeSplitWithSizes as unsafeSplitWithSizes,
+  lt_unsafeSplitWithSizesAsync as unsafeSplitWithSizesAsync,
   lt_unsqueeze as unsqueeze,
   lt_unsqueezeAsync as unsqueezeAsync,
   lt_vander as vander,

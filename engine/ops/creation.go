@@ -3,6 +3,7 @@ package ops
 import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -36,7 +37,10 @@ func factory(op string, out *tensor.Tensor, size []int64, given, otherwise dtype
 	if out.Storage().ReadOnly() {
 		return nil, status.Runtimef("%s: out is read-only memory of another owner; clone() it first", op)
 	}
-	return out, resize(op, out, size, shape.NoFormat)
+	if err := resize(op, out, size, shape.NoFormat); err != nil {
+		return nil, err
+	}
+	return out, iter.CheckOverlap(op, out)
 }
 
 // filled is factory with a value everywhere.

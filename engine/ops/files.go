@@ -40,7 +40,7 @@ func Save(path, structure string, tensors []*tensor.Tensor, compact bool) error 
 	if err != nil {
 		return err
 	}
-	return file.Create("save", path, image.Size(), image.Write)
+	return file.Create("save", path, image.Size(), true, image.Write)
 }
 
 // SaveBytes is Save to memory.
@@ -58,7 +58,7 @@ func SaveDict(path string, names []string, tensors []*tensor.Tensor, compact boo
 	if err != nil {
 		return err
 	}
-	return file.Create("save_dict", path, image.Size(), image.Write)
+	return file.Create("save_dict", path, image.Size(), true, image.Write)
 }
 
 // Load reads a structure of tensors in PyTorch's format.
@@ -97,7 +97,7 @@ func SafetensorsSaveFile(path string, names []string, tensors []*tensor.Tensor, 
 		return err
 	}
 	defer image.Release()
-	return file.Create("safetensors_save_file", path, image.Size, image.Write)
+	return file.Create("safetensors_save_file", path, image.Size, false, image.Write)
 }
 
 // SafetensorsSave is SafetensorsSaveFile to memory.
@@ -165,7 +165,7 @@ func NpySave(path string, self *tensor.Tensor) error {
 		return err
 	}
 	defer image.Release()
-	return file.Create("npy_save", path, image.Size, image.Write)
+	return file.Create("npy_save", path, image.Size, false, image.Write)
 }
 
 // NpySaveBytes is NpySave to memory.
@@ -204,7 +204,7 @@ func NpzSave(path string, names []string, tensors []*tensor.Tensor) error {
 		return err
 	}
 	defer release()
-	return file.Create("npz_save", path, plan.Size, plan.Write)
+	return file.Create("npz_save", path, plan.Size, false, plan.Write)
 }
 
 // NpzSaveBytes is NpzSave to memory.

@@ -196,7 +196,7 @@ func releaseResults(results []reflect.Value) {
 // needsData are the operators whose result's shape or value depends on the elements; they refuse meta tensors.
 var needsData = map[string]bool{
 	"item": true, "equal": true, "allclose": true, "nonzero": true, "nonzero_numpy": true, "where_condition": true, "argwhere": true, "masked_select": true,
-	"unique": true, "unique_consecutive": true, "npy_save_bytes": true,
+	"unique": true, "unique_consecutive": true,
 	"masked_fill": true, "index_fill": true, // read the value as a number
 	"linspace_tensor_tensor": true, "linspace_tensor_scalar": true, "linspace_scalar_tensor": true,
 	"logspace_tensor_tensor": true, "logspace_tensor_scalar": true, "logspace_scalar_tensor": true,
@@ -208,7 +208,6 @@ var noProfile = []string{
 	"diagonal_scatter", "select_scatter", "constant_pad_nd", "mv", "addbmm", "addmv", "norm_name", "clamp_tensor",
 	"clamp", "clip_tensor", "clip", "narrow_tensor", "diagonal", "tensor_split_tensor",
 	"bincount", "histogram", "histogram_edges", "histogramdd", "histogramdd_edges", "quantile", "nanquantile", "gradient_scalars", "gradient_tensors",
-	"save_bytes", "load_bytes", "safetensors_save", "safetensors_load", "npy_load_bytes", "npz_save_bytes", "npz_load_bytes",
 }
 
 // Every operator infers for meta tensors what it gives for tensors with bytes.

@@ -18,6 +18,12 @@ func IsNonzero(self *tensor.Tensor) (bool, error) {
 	return v.Bool(), err
 }
 
+// IsConj tells whether elements are conjugated when they are read, which no tensor's are.
+func IsConj(*tensor.Tensor) (bool, error) { return false, nil }
+
+// IsNeg tells whether elements are negated when they are read, which no tensor's are.
+func IsNeg(*tensor.Tensor) (bool, error) { return false, nil }
+
 // IsSameSize tells whether both tensors have the same sizes.
 func IsSameSize(self, other *tensor.Tensor) (bool, error) {
 	return slices.Equal(self.Sizes(), other.Sizes()), nil

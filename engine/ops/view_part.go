@@ -110,6 +110,16 @@ func Narrow(self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, erro
 	return narrowed("narrow", self, d, start, length)
 }
 
+// NarrowCopy is a copy of Narrow's view.
+func NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
+	part, err := Narrow(self, dim, start, length)
+	if err != nil {
+		return nil, err
+	}
+	defer part.Release()
+	return copyOf("narrow_copy", out, part)
+}
+
 // narrowed is Narrow of arguments known to be right.
 func narrowed(op string, self *tensor.Tensor, d int, start, length int64) (*tensor.Tensor, error) {
 	sizes := dims(self.Sizes())

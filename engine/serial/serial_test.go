@@ -274,7 +274,7 @@ func TestMapping(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.pt")
 	i, err := Save("save", `{"tensor": 0}`, []*tensor.Tensor{base}, false)
 	require.NoError(t, err)
-	require.NoError(t, file.Create("save", path, i.Size(), i.Write))
+	require.NoError(t, file.Create("save", path, i.Size(), true, i.Write))
 	source, err := file.Open("load", path)
 	require.NoError(t, err)
 	_, tensors, err := Load("load", source, "", true)

@@ -10,24 +10,44 @@ import (
 // parkedKept is the number of freed small tensors of each size that wait for reuse.
 const parkedKept = 256
 
+// pool keeps freed objects for reuse, up to parkedKept of them.
+type pool[T any] struct {
+	sync.Mutex
+	free []*T
+}
+
+// put keeps x, or returns false when the pool is full.
+func (p *pool[T]) put(x *T) bool {
+	p.Lock()
+	defer p.Unlock()
+	if len(p.free) == parkedKept {
+		return false
+	}
+	p.free = append(p.free, x)
+	return true
+}
+
+// take gives the object that was put last, nil when there is none.
+func (p *pool[T]) take() *T {
+	p.Lock()
+	defer p.Unlock()
+	n := len(p.free)
+	if n == 0 {
+		return nil
+	}
+	x := p.free[n-1]
+	p.free = p.free[:n-1]
+	return x
+}
+
 // parked recycles small tensors whole, with their storage and its block: a program of small tensors then neither allocates
-// nor collects.
-var parked [storage.ParkClasses]struct {
-	sync.Mutex
-	free []*fresh
-}
-
-// parkedViews are freed tensors that shared another's storage, up to parkedKept of them.
-var parkedViews struct {
-	sync.Mutex
-	free []*Tensor
-}
-
-// parkedGuests are freed tensors of other owners' memory whose storages nobody else has, up to parkedKept of them.
-var parkedGuests struct {
-	sync.Mutex
-	free []*guest
-}
+// nor collects. parkedViews are tensors that shared another's storage, and parkedGuests tensors of other owners' memory
+// whose storages nobody else has.
+var (
+	parked       [storage.ParkClasses]pool[fresh]
+	parkedViews  pool[Tensor]
+	parkedGuests pool[guest]
+)
 
 func init() { storage.AddParking(parking{}) }
 
@@ -50,31 +70,17 @@ func (t *Tensor) Recycle() {
 		return
 	}
 	t.storage, t.offset, t.layout, t.number = nil, 0, Strided, false
-	list := &parked[f.own.Class()]
-	list.Lock()
-	kept := len(list.free) < parkedKept
-	if kept {
-		list.free = append(list.free, f)
-	}
-	list.Unlock()
-	if !kept {
+	if !parked[f.own.Class()].put(f) {
 		f.own.Discard()
 	}
 }
 
 // takeParked finds a freed tensor whose block fits a contiguous tensor of nbytes on the CPU; nil when there is none.
-func takeParked(nbytes int64, dev device.Device, strides []int64) (f *fresh) {
+func takeParked(nbytes int64, dev device.Device, strides []int64) *fresh {
 	if strides != nil || nbytes == 0 || nbytes > storage.ParkLimit || dev != device.Host {
 		return nil
 	}
-	list := &parked[storage.ParkClass(nbytes)]
-	list.Lock()
-	if n := len(list.free); n > 0 {
-		f = list.free[n-1]
-		list.free = list.free[:n-1]
-	}
-	list.Unlock()
-	return f
+	return parked[storage.ParkClass(nbytes)].take()
 }
 
 // Held counts what is parked.
@@ -106,43 +112,25 @@ func (parking) Empty() {
 
 func parkView(t *Tensor) {
 	t.layout, t.number, t.guest = Strided, false, nil
-	parkedViews.Lock()
-	if len(parkedViews.free) < parkedKept {
-		parkedViews.free = append(parkedViews.free, t)
-	}
-	parkedViews.Unlock()
+	parkedViews.put(t)
 }
 
 // takeView gives a tensor without storage and dimensions.
 func takeView() *Tensor {
-	parkedViews.Lock()
-	defer parkedViews.Unlock()
-	n := len(parkedViews.free)
-	if n == 0 {
-		return new(Tensor)
+	if t := parkedViews.take(); t != nil {
+		return t
 	}
-	t := parkedViews.free[n-1]
-	parkedViews.free = parkedViews.free[:n-1]
-	return t
+	return new(Tensor)
 }
 
 func parkGuest(g *guest) {
 	g.layout, g.number, g.offset, g.owner = Strided, false, 0, storage.External{}
-	parkedGuests.Lock()
-	if len(parkedGuests.free) < parkedKept {
-		parkedGuests.free = append(parkedGuests.free, g)
-	}
-	parkedGuests.Unlock()
+	parkedGuests.put(g)
 }
 
 func takeGuest() *guest {
-	parkedGuests.Lock()
-	defer parkedGuests.Unlock()
-	n := len(parkedGuests.free)
-	if n == 0 {
-		return new(guest)
+	if g := parkedGuests.take(); g != nil {
+		return g
 	}
-	g := parkedGuests.free[n-1]
-	parkedGuests.free = parkedGuests.free[:n-1]
-	return g
+	return new(guest)
 }

@@ -981,6 +981,21 @@ static const lt_operator overloads_resize_[] = {
     {"resize_", arguments_resize_, NULL, 3, 2, 0, -1, {{call_resize_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_narrow_copy(const lt_value *a, lt_value *r) { return tensor_narrow_copy(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
+static tensor_status call_narrow_copy_out(const lt_value *a, lt_value *r) { return tensor_narrow_copy_out(a[0].tensor, a[1].i, a[2].i, a[3].i, r[0].tensor); }
+static const lt_argument arguments_narrow_copy[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"start", LT_INT, 0, {0}},
+    {"length", LT_INT, 0, {0}},
+};
+static const lt_argument results_narrow_copy[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_narrow_copy[] = {
+    {"narrowCopy", arguments_narrow_copy, results_narrow_copy, 4, 4, 1, -1, {{call_narrow_copy, NULL}, {NULL, NULL}, {call_narrow_copy_out, NULL}}},
+};
+
 static tensor_status call_resize_as_(const lt_value *a, lt_value *r) { (void)r; return tensor_resize_as_(a[0].tensor, a[1].tensor, (tensor_memory_format)a[2].i); }
 static const lt_argument arguments_resize_as_[] = {
     {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
@@ -3711,6 +3726,28 @@ static const lt_argument results_is_nonzero[] = {
 };
 static const lt_operator overloads_is_nonzero[] = {
     {"isNonzero", arguments_is_nonzero, results_is_nonzero, 1, 1, 1, -1, {{call_is_nonzero, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_conj(const lt_value *a, lt_value *r) { return tensor_is_conj(a[0].tensor, &r[0].b); }
+static const lt_argument arguments_is_conj[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_is_conj[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_conj[] = {
+    {"isConj", arguments_is_conj, results_is_conj, 1, 1, 1, -1, {{call_is_conj, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_neg(const lt_value *a, lt_value *r) { return tensor_is_neg(a[0].tensor, &r[0].b); }
+static const lt_argument arguments_is_neg[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_is_neg[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_neg[] = {
+    {"isNeg", arguments_is_neg, results_is_neg, 1, 1, 1, -1, {{call_is_neg, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_same_size(const lt_value *a, lt_value *r) { return tensor_is_same_size(a[0].tensor, a[1].tensor, &r[0].b); }
@@ -6936,6 +6973,45 @@ static const lt_operator overloads_chunk[] = {
     {"chunk", arguments_chunk, results_chunk, 3, 3, 1, -1, {{call_chunk, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_unsafe_chunk(const lt_value *a, lt_value *r) { return tensor_unsafe_chunk(a[0].tensor, a[1].i, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_unsafe_chunk[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"chunks", LT_INT, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_unsafe_chunk[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_unsafe_chunk[] = {
+    {"unsafeChunk", arguments_unsafe_chunk, results_unsafe_chunk, 3, 3, 1, -1, {{call_unsafe_chunk, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_unsafe_split(const lt_value *a, lt_value *r) { return tensor_unsafe_split(a[0].tensor, a[1].i, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_unsafe_split[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"splitSize", LT_INT, 0, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_unsafe_split[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_unsafe_split[] = {
+    {"unsafeSplit", arguments_unsafe_split, results_unsafe_split, 3, 3, 1, -1, {{call_unsafe_split, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_unsafe_split_with_sizes(const lt_value *a, lt_value *r) { return tensor_unsafe_split_with_sizes(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_unsafe_split_with_sizes[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"splitSizes", LT_INT, LT_IS_LIST, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_unsafe_split_with_sizes[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_unsafe_split_with_sizes[] = {
+    {"unsafeSplitWithSizes", arguments_unsafe_split_with_sizes, results_unsafe_split_with_sizes, 3, 3, 1, -1, {{call_unsafe_split_with_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_tensor_split(const lt_value *a, lt_value *r) { return tensor_tensor_split(a[0].tensor, a[1].i, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_tensor_split[] = {
     {"input", LT_TENSOR, 0, {0}},
@@ -7102,7 +7178,8 @@ const lt_entry lt_entries[] = {
     {"isContiguous", overloads_is_contiguous, 1, LT_AS_METHOD},
     {"isSetTo", overloads_is_set_to, 1, LT_AS_METHOD},
     {"resize_", overloads_resize_, 1, LT_AS_METHOD},
-    {"resizeAs_", overloads_resize_as_, 1, LT_AS_METHOD},
+    {"narrowCopy", overloads_narrow_copy, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"resizeAs_", overloads_resize_as_, 1, LT_AS_FUNCTION | LT_AS_METHOD},
     {"set_", overloads_set_, 5, LT_AS_METHOD},
     {"fillDiagonal_", overloads_fill_diagonal_, 1, LT_AS_METHOD},
     {"zeros", overloads_zeros, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -7287,6 +7364,8 @@ const lt_entry lt_entries[] = {
     {"getNumThreads", overloads_get_num_threads, 1, LT_AS_FUNCTION},
     {"cpuTier", overloads_cpu_tier, 1, LT_AS_FUNCTION},
     {"isNonzero", overloads_is_nonzero, 1, LT_AS_FUNCTION | LT_AS_METHOD},
+    {"isConj", overloads_is_conj, 1, LT_AS_FUNCTION | LT_AS_METHOD},
+    {"isNeg", overloads_is_neg, 1, LT_AS_FUNCTION | LT_AS_METHOD},
     {"isSameSize", overloads_is_same_size, 1, LT_AS_FUNCTION | LT_AS_METHOD},
     {"rand", overloads_rand, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"randn", overloads_randn, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -7502,6 +7581,9 @@ const lt_entry lt_entries[] = {
     {"split", overloads_split, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"splitWithSizes", overloads_split_with_sizes, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"chunk", overloads_chunk, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"unsafeChunk", overloads_unsafe_chunk, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"unsafeSplit", overloads_unsafe_split, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"unsafeSplitWithSizes", overloads_unsafe_split_with_sizes, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"tensorSplit", overloads_tensor_split, 3, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"hsplit", overloads_hsplit, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"vsplit", overloads_vsplit, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},

@@ -19,6 +19,15 @@ def nonzero(input, *, out=None, as_tuple=False):
     return _f.unbind(_f.nonzero(input if input.dim() else _f.unsqueeze(input, 0)), 1)
 
 
+def typename(obj):
+    """The name of an object's type, a tensor's in its legacy form.
+
+    >>> torch.typename(torch.ones(1))
+    'torch.FloatTensor'
+    """
+    return obj.type() if isinstance(obj, Tensor) else f"{type(obj).__module__}.{type(obj).__qualname__}"
+
+
 def tensordot(a, b, dims=2, out=None):
     """Sums the products of `a` and `b` over the last `dims` dimensions of `a` and the first of `b`, or over two lists of them.
 

@@ -123,6 +123,33 @@ class Tensor:
         _sharing.register()
         return self
 
+    def where(self, condition, other):
+        """The elements where `condition` holds, and those of `other`, a tensor or a number, elsewhere."""
+        return _f.where(condition, self, other)
+
+    def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+        """A copy of `data`, of this tensor's dtype and device unless others are given."""
+        if requires_grad or pin_memory:
+            _errors.unsupported(requires_grad, pin_memory)
+        return _create.tensor(data, dtype=dtype or self.dtype, device=device or self.device)
+
+    def apply_(self, callable):
+        """Replaces every element of a CPU tensor with callable(element). Slow: each element goes through Python."""
+        return self.copy_(_create.tensor([callable(x) for x in self.flatten().tolist()], dtype=self.dtype).view(self.shape))
+
+    def map_(self, other, callable):
+        """Replaces every element with callable(element, element of `other`), which broadcasts. Slow, like apply_."""
+        pairs = zip(self.flatten().tolist(), other.expand(self.shape).flatten().tolist(), strict=True)
+        return self.copy_(_create.tensor([callable(a, b) for a, b in pairs], dtype=self.dtype).view(self.shape))
+
+    def to_dense(self, dtype=None, *, masked_grad=None):
+        """The tensor itself, converted to `dtype`: it is dense."""
+        return self if dtype is None else self.to(dtype)
+
+    def dense_dim(self):
+        """The number of dimensions."""
+        return c_dim(self._h)
+
     is_cpu = property(lambda self: self.device.type == "cpu")
     is_cuda = property(lambda self: self.device.type == "cuda")
     is_meta = property(lambda self: self.device.type == "meta")
@@ -279,4 +306,3 @@ class Tensor:
 # The generated functions take the class above.
 from . import gen_functions as _f  # noqa: E402, I001
 from . import _arrow, _create, _dlpack, _errors, _interop, _match, _print, _results, _serialize, _sharing, _typed_storage  # noqa: E402
-

@@ -322,6 +322,9 @@ c_item = _bind("tensor_item", P, P)
 c_is_contiguous = _bind("tensor_is_contiguous", P, P, P)
 c_is_set_to = _bind("tensor_is_set_to", P, P, P)
 c_resize_ = _bind("tensor_resize_", P, P, P, P)
+c_narrow_copy = _bind("tensor_narrow_copy", P, P, P, P, P)
+c_narrow_copy_out = _bind("tensor_narrow_copy_out", P, P, P, P, P)
+b_narrow_copy = _bind_brief("tensor_brief_narrow_copy", P, P, P, P)
 c_resize_as_ = _bind("tensor_resize_as_", P, P, P)
 c_set_ = _bind("tensor_set_", P)
 c_set__tensor = _bind("tensor_set__tensor", P, P)
@@ -889,6 +892,8 @@ c_set_num_threads = _bind("tensor_set_num_threads", P)
 c_get_num_threads = _bind("tensor_get_num_threads", P)
 c_cpu_tier = _bind("tensor_cpu_tier", P)
 c_is_nonzero = _bind("tensor_is_nonzero", P, P)
+c_is_conj = _bind("tensor_is_conj", P, P)
+c_is_neg = _bind("tensor_is_neg", P, P)
 c_is_same_size = _bind("tensor_is_same_size", P, P, P)
 c_rand = _bind("tensor_rand", P, P, P, P, P, _Device, P)
 c_rand_out = _bind("tensor_rand_out", P, P, P, P, P, _Device, P)
@@ -1450,6 +1455,9 @@ c_split = _bind("tensor_split", P, P, P, P, P)
 c_split_sizes = _bind("tensor_split_sizes", P, P, P, P, P, P)
 c_split_with_sizes = _bind("tensor_split_with_sizes", P, P, P, P, P, P)
 c_chunk = _bind("tensor_chunk", P, P, P, P, P)
+c_unsafe_chunk = _bind("tensor_unsafe_chunk", P, P, P, P, P)
+c_unsafe_split = _bind("tensor_unsafe_split", P, P, P, P, P)
+c_unsafe_split_with_sizes = _bind("tensor_unsafe_split_with_sizes", P, P, P, P, P, P)
 c_tensor_split = _bind("tensor_tensor_split", P, P, P, P, P)
 c_tensor_split_indices = _bind("tensor_tensor_split_indices", P, P, P, P, P, P)
 c_tensor_split_tensor = _bind("tensor_tensor_split_tensor", P, P, P, P, P)
@@ -3926,6 +3934,35 @@ def resize_(input, size, *more, memory_format=None):
     if status:
         raise _failure(status)
     return input
+
+
+def narrow_copy(input, dim, start, length, *, out=None):
+    """A copy of positions `start` to `start + length` of dimension `dim`, of which `narrow` is a view.
+
+    >>> torch.narrow_copy(torch.arange(5), 0, 1, 2)
+    tensor([1, 2])
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "narrow_copy", "input")
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
+        dim = _integer(dim, "narrow_copy", "dim")
+    if start.__class__ is not _Int or not _LOW <= start <= _HIGH:
+        start = _integer(start, "narrow_copy", "start")
+    if length.__class__ is not _Int or not _LOW <= length <= _HIGH:
+        length = _integer(length, "narrow_copy", "length")
+    if out is not None:
+        if out.__class__ is not _Tensor:
+            out = _tensor(out, "narrow_copy", "out")
+        status = c_narrow_copy_out(input._h, dim, start, length, out._h)
+        if status:
+            raise _failure(status)
+        return out
+    made = b_narrow_copy(input._h, dim, start, length)
+    if made < _HANDLES:
+        raise _failure(made)
+    result = _new(_Tensor)
+    result._h = made
+    return result
 
 
 def resize_as_(input, the_template, *, memory_format=None):
@@ -10647,6 +10684,40 @@ def is_nonzero(input):
         input = _tensor(input, "is_nonzero", "input")
     cell0 = _take() if _cells else _Cell()
     status = c_is_nonzero(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
+
+
+def is_conj(input):
+    """Whether the elements are conjugated when they are read: never, as libtensor conjugates at once.
+
+    >>> torch.is_conj(torch.tensor([1j]).conj())
+    False
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "is_conj", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_is_conj(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.b
+    _put(cell0)
+    return result
+
+
+def is_neg(input):
+    """Whether the elements are negated when they are read: never, as libtensor negates at once.
+
+    >>> torch.is_neg(torch.tensor([1j]).conj().imag)
+    False
+    """
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "is_neg", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_is_neg(input._h, cell0.address)
     if status:
         raise _failure(status)
     result = cell0.b
@@ -18180,6 +18251,68 @@ def chunk(input, chunks, dim=0, *, axis=_absent):
     return result
 
 
+def unsafe_chunk(input, chunks, dim=0, *, axis=_absent):
+    """Another name of `chunk`."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "unsafe_chunk", "input")
+    if chunks.__class__ is not _Int or not _LOW <= chunks <= _HIGH:
+        chunks = _integer(chunks, "unsafe_chunk", "chunks")
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
+        dim = _integer(dim, "unsafe_chunk", "dim")
+    cell0 = _take() if _cells else _Cell()
+    count0 = _take() if _cells else _Cell()
+    status = c_unsafe_chunk(input._h, chunks, dim, cell0.address, count0.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count0.i)
+    _put(cell0)
+    _put(count0)
+    return result
+
+
+def unsafe_split(input, split_size, dim=0, *, axis=_absent):
+    """Another name of `split`."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "unsafe_split", "input")
+    if split_size.__class__ is not _Int or not _LOW <= split_size <= _HIGH:
+        split_size = _integer(split_size, "unsafe_split", "split_size")
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
+        dim = _integer(dim, "unsafe_split", "dim")
+    cell0 = _take() if _cells else _Cell()
+    count0 = _take() if _cells else _Cell()
+    status = c_unsafe_split(input._h, split_size, dim, cell0.address, count0.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count0.i)
+    _put(cell0)
+    _put(count0)
+    return result
+
+
+def unsafe_split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
+    """Another name of `split_with_sizes`."""
+    if axis is not _absent:
+        dim = axis
+    if input.__class__ is not _Tensor:
+        input = _tensor(input, "unsafe_split_with_sizes", "input")
+    split_sizes, split_sizes_len = _ints(split_sizes, "unsafe_split_with_sizes", "split_sizes")
+    if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
+        dim = _integer(dim, "unsafe_split_with_sizes", "dim")
+    cell0 = _take() if _cells else _Cell()
+    count0 = _take() if _cells else _Cell()
+    status = c_unsafe_split_with_sizes(input._h, split_sizes, split_sizes_len, dim, cell0.address, count0.address)
+    if status:
+        raise _failure(status)
+    result = _wrap_list(cell0.p, count0.i)
+    _put(cell0)
+    _put(count0)
+    return result
+
+
 def _tensor_split_default(input, sections, dim=0, *, axis=_absent):
     """Cuts a dimension into `sections` pieces whose sizes differ by at most 1."""
     if axis is not _absent:
@@ -18993,5 +19126,5 @@ def __invert__(self):
 _Tensor.__invert__ = __invert__
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "is_nonzero", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"]
-_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "fill_diagonal_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_get", "index_set_", "index_set_scalar_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "kron", "is_nonzero", "is_same_size", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "unique", "unique_consecutive", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "quantile", "nanquantile", "renorm", "renorm_", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",))
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "narrow_copy", "resize_as_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "is_nonzero", "is_conj", "is_neg", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit"]
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "narrow_copy", "resize_as_", "set_", "fill_diagonal_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_get", "index_set_", "index_set_scalar_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "kron", "is_nonzero", "is_conj", "is_neg", "is_same_size", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "unique", "unique_consecutive", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "quantile", "nanquantile", "renorm", "renorm_", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit",))

@@ -1,5 +1,6 @@
 """Recorded calls with one argument made wrong, for every operator: a clear refusal that changes nothing, or an answer of
-the shape and dtype that the meta device foretells. Never a crash, a leak, or an error that blames the library.
+the shape and dtype that the meta device foretells. Never a crash, a leak, or an error that blames the library. And the same
+calls with an output that overlaps an input or itself: the right answer, or a refusal.
 """
 
 import faulthandler
@@ -131,4 +132,58 @@ def test_wrong_arguments(path):
     finally:
         faulthandler.cancel_dump_traceback_later()
         torch.set_memory_limit(0)
+    assert not wrong, "\n".join(wrong)
+
+
+def overlapping(got, place, args):
+    """Outputs for the result `got` that overlap argument `place`, which moves into memory that both share."""
+    given = args[place]
+    if given.dtype == got.dtype and given.shape == got.shape and got.numel() > 1:
+        yield "the argument itself", given.clone, lambda held: held
+        if given.is_contiguous():
+            room = torch.empty(got.numel() + 1, dtype=got.dtype)
+
+            def shifted():
+                room[1:].copy_(given.flatten())
+                return room[1:].view(got.shape)
+
+            yield "one element before the argument", shifted, lambda held: room[:-1].view(got.shape)
+
+
+def with_output(case, place):
+    """Tells which outputs give another answer than a call without one."""
+    call = Call(case)
+    run = function(case["call"])
+    _, args, kwargs = call.arguments()
+    expected = run(*args, **kwargs)
+    if not isinstance(expected, torch.Tensor):
+        return
+    for what, make, out_of in overlapping(expected, place, args):
+        _, args, kwargs = call.arguments()
+        args[place] = make()
+        out = out_of(args[place])
+        try:
+            run(*args, **kwargs, out=out)
+        except TypeError:
+            return  # it takes no out
+        except RuntimeError:
+            continue
+        if not torch.equal(out.nan_to_num(), expected.nan_to_num()):
+            yield f"{case['id']}: with {what} as out: {out} instead of {expected}"
+    if expected.numel() > 1:
+        _, args, kwargs = call.arguments()
+        try:
+            run(*args, **kwargs, out=torch.zeros(1, dtype=expected.dtype).expand(expected.shape))
+        except (TypeError, RuntimeError):
+            return
+        yield f"{case['id']}: wrote several elements to one place"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name.removesuffix(".jsonl.gz"))
+def test_overlapping_outputs(path):
+    wrong = []
+    for case in [case for case in cases(path) if "raises" not in case and "out_meta" not in case][:BASES]:
+        for place, value in enumerate(Call(case).arguments()[1]):
+            if isinstance(value, torch.Tensor):
+                wrong.extend(with_output(case, place))
     assert not wrong, "\n".join(wrong)

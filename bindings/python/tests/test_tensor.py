@@ -232,3 +232,32 @@ def test_gradients_are_refused_clearly():
 
 def test_random_takes_an_upper_bound_alone():
     assert set(torch.zeros(100).random_(3).tolist()) == {0.0, 1.0, 2.0}
+
+
+def test_where_as_a_method():
+    x = torch.tensor([1.0, -2.0])
+    assert x.where(x > 0, 7).tolist() == [1, 7]
+    assert x.where(x > 0, torch.zeros(1)).tolist() == [1, 0]
+
+
+def test_new_tensor_takes_dtype_and_device():
+    x = torch.zeros(2, dtype=torch.int16)
+    assert x.new_tensor([1, 2]).dtype is torch.int16
+    assert x.new_tensor([1.5], dtype=torch.float64).tolist() == [1.5]
+    assert x.to("meta").new_tensor([1]).device.type == "meta"
+
+
+def test_functions_applied_to_every_element():
+    x = torch.arange(6).view(2, 3)
+    assert x.apply_(lambda v: v * 2) is x
+    assert x.t().map_(torch.tensor([10, 20]), lambda a, b: a + b).tolist() == [[10, 26], [12, 28], [14, 30]]
+    assert x.tolist() == [[10, 12, 14], [26, 28, 30]]
+
+
+def test_copies_of_parts_share_nothing():
+    x = torch.arange(4)
+    part = x.narrow_copy(0, 1, 2)
+    part.zero_()
+    assert x.tolist() == [0, 1, 2, 3]
+    with pytest.raises(RuntimeError, match="exceeds dimension size"):
+        x.narrow_copy(0, 3, 2)

@@ -13,9 +13,10 @@ import (
 )
 
 // Create writes a file of size bytes and puts it in the place of the one at path, if any, at once: whoever opens path,
-// even after the process or the machine was stopped at any moment, finds the old file or the new one, whole. write must
-// write every byte. Where path is a link, the file that it leads to is replaced; pipes and devices are written to.
-func Create(op, path string, size int64, write func(io.WriterAt) error) error {
+// even after the process was stopped at any moment, finds the old file or the new one, whole. A durable file is on the disk
+// by then, so that the same holds after a loss of power. write must write every byte. Where path is a link, the file that
+// it leads to is replaced; pipes and devices are written to.
+func Create(op, path string, size int64, durable bool, write func(io.WriterAt) error) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
@@ -39,14 +40,21 @@ func Create(op, path string, size int64, write func(io.WriterAt) error) error {
 			return status.IOf("%s: %v", op, err)
 		}
 	}
-	if err := write(disk{temporary}); err != nil {
-		return failed(op, err)
+	if durable {
+		if err = write(disk{temporary}); err == nil {
+			err = temporary.Sync()
+		}
+	} else {
+		err = write(temporary)
 	}
-	if err := temporary.Sync(); err != nil {
-		return status.IOf("%s: %v", op, err)
+	if err != nil {
+		return failed(op, err)
 	}
 	if err := os.Rename(temporary.Name(), path); err != nil {
 		return status.IOf("%s: %v", op, err)
+	}
+	if !durable {
+		return nil
 	}
 	if folder, err := os.Open(filepath.Dir(path)); err == nil {
 		_ = folder.Sync() // some file systems cannot; the file itself is safe

@@ -62,9 +62,9 @@ func content(t *testing.T, path string) string {
 func TestCreateReplacesWholeFiles(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "a")
-	require.NoError(t, Create("save", path, 3, write("old")))
+	require.NoError(t, Create("save", path, 3, true, write("old")))
 	require.NoError(t, os.Chmod(path, 0o640))
-	require.ErrorContains(t, Create("save", path, 3, func(w io.WriterAt) error {
+	require.ErrorContains(t, Create("save", path, 3, true, func(w io.WriterAt) error {
 		require.NoError(t, write("n")(w))
 		require.Equal(t, "old", content(t, path), "half of the new file is not seen")
 		return errors.New("stopped")
@@ -73,7 +73,7 @@ func TestCreateReplacesWholeFiles(t *testing.T) {
 
 	link := filepath.Join(folder, "link")
 	require.NoError(t, os.Symlink(path, link))
-	require.NoError(t, Create("save", link, 3, write("new")))
+	require.NoError(t, Create("save", link, 3, true, write("new")))
 	require.Equal(t, "new", content(t, path))
 	info, err := os.Lstat(link)
 	require.NoError(t, err)
@@ -85,9 +85,9 @@ func TestCreateReplacesWholeFiles(t *testing.T) {
 	all, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	require.Len(t, all, 2, "nothing else is left behind")
-	require.ErrorContains(t, Create("save", folder, 3, write("new")), "is a directory")
-	require.ErrorContains(t, Create("save", filepath.Join(folder, "no", "a"), 3, write("new")), "no such file")
-	require.NoError(t, Create("save", os.DevNull, 3, write("new")))
+	require.ErrorContains(t, Create("save", folder, 3, true, write("new")), "is a directory")
+	require.ErrorContains(t, Create("save", filepath.Join(folder, "no", "a"), 3, true, write("new")), "no such file")
+	require.NoError(t, Create("save", os.DevNull, 3, true, write("new")))
 }
 
 func TestOpenRefusesWhatIsNoFile(t *testing.T) {

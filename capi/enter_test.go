@@ -1,0 +1,27 @@
+package main
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+func TestPanicsBecomeErrors(t *testing.T) {
+	for name, value := range map[string]any{
+		"of the call":   errors.New("index out of range"),
+		"of a worker":   &parallel.Panic{Value: "index out of range"},
+		"without error": "index out of range",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var e *status.Error
+			require.ErrorAs(t, panicked(value), &e)
+			assert.Equal(t, status.Internal, e.Code)
+			assert.Contains(t, e.Msg, "internal error: index out of range")
+		})
+	}
+}
