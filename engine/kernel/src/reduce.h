@@ -72,7 +72,8 @@ struct ReducerOf {
 // A lane is a running value of one of several adjacent elements; lanes fill four 64-byte registers.
 template <class Lane>
 constexpr int kLanes = 256 / sizeof(Lane);
-constexpr int kSpan = 64;  // elements that a lane takes before it is added to the total
+constexpr int kSpan = 64;         // elements that a lane takes before it is added to the total
+constexpr int64_t kAhead = 4096;  // bytes to fetch ahead: processors stop at the end of a page
 
 // An operator that maps every element and folds the results: F has Element, Lane, Total, Result,
 // kExact (folding order does not matter), identity(), map(T), fold(a, b) for lanes and totals, and
@@ -110,8 +111,11 @@ struct Fold {
       if (!F::kExact && blocks > kSpan) blocks = kSpan;
       Lane lane[L];
       for (int k = 0; k < L; k++) lane[k] = F::map(x[k], r);
-      for (int64_t b = 1; b < blocks; b++)
+      for (int64_t b = 1; b < blocks; b++) {
+        for (size_t k = 0; k < L * sizeof(Element); k += 64)
+          __builtin_prefetch((const char *)(x + b * L) + kAhead + k);
         for (int k = 0; k < L; k++) lane[k] = F::fold(lane[k], F::map(x[b * L + k], r));
+      }
       fold_lanes<F, L / 2>(lane);
       t = F::fold(t, Total(lane[0]));
       x += blocks * L;
