@@ -2,7 +2,7 @@
 
 files.py [--megabytes N] [--rounds N] [--folder PATH]
 
-libtensor brings every file safely to the disk before it takes the place of the old one; the others leave that to the system.
+libtensor's save brings the file safely to the disk before it takes the place of the old one; the others leave that to the system.
 """
 
 import argparse
