@@ -1,6 +1,6 @@
-// Threads create, view, lend and free tensors over one storage; memory of other owners is released
-// once, whichever side and thread lets go last; shared memory, files and Arrow arrays keep their
-// promises. STRESS_SECONDS sets how long the threads work.
+// Threads create, view, lend, save and free tensors over one storage; memory of other owners is
+// released once, whichever side and thread lets go last; shared memory, files and Arrow arrays keep
+// their promises. STRESS_SECONDS sets how long the threads work.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -32,6 +32,17 @@ static void *work(void *arg) {
     OK(tensor_from_dlpack(managed, i % 2, &back));
     OK(tensor_free(view));
     CHECK(tensor_numel(back) == (ELEMENTS - id * 8) / 2);
+    if (i % 16 == 0) {
+      tensor_t *bytes = NULL, **loaded = NULL;
+      int64_t n = 0;
+      char *structure = NULL;
+      OK(tensor_save_bytes("{\"tensor\": 0}", (const tensor_t *[]){back}, 1, i % 32 == 0, &bytes));
+      OK(tensor_load_bytes(bytes, NULL, &structure, &loaded, &n));
+      CHECK(n == 1 && tensor_numel(loaded[0]) == tensor_numel(back));
+      tensor_string_free(structure);
+      OK(tensor_list_free(loaded, n));
+      OK(tensor_free(bytes));
+    }
 
     const int64_t size[] = {16};
     float *memory = calloc(16, sizeof *memory);
