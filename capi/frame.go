@@ -205,11 +205,9 @@ func (f frame) setTensors(err error, results ...*tensor.Tensor) error {
 		case C.LT_OUT:
 			describe(of(f.c.out[i]))
 		default:
-			s, err := newTensor(t)
-			if err != nil {
+			if err := f.setTensorAt(i, nil, t); err != nil {
 				return err
 			}
-			*(*unsafe.Pointer)(unsafe.Pointer(&f.c.results[i])) = C.lt_address(s)
 		}
 	}
 	return nil

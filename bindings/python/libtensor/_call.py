@@ -11,7 +11,7 @@ from ._tensor import Tensor
 # the generated code has checked their ranges.
 P, D, T = c_void_p, c_double, c_char_p
 _Int, _Float, _Bool = int, float, bool
-_LOW, _HIGH = -(2**63), 2**63 - 1  # ctypes would take larger integers modulo 2**64
+_LOW, _HIGH = _library.LOW, _library.HIGH
 _Tensor, _Storage, _Generator = Tensor, _storage.UntypedStorage, _random.Generator
 _Scalar, _Device, _Cell = _library.Scalar, _library.Device, _library.Cell
 

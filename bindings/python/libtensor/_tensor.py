@@ -3,7 +3,7 @@
 from ctypes import POINTER, c_int32, c_int64, c_void_p
 
 from . import _device, _dtypes
-from ._library import ABSENT, HANDLES, Device, free, getter
+from ._library import ABSENT, HANDLES, HIGH, LOW, Device, free, getter
 from ._size import Size
 
 c_dim = getter("tensor_dim", c_int64, c_void_p)
@@ -16,7 +16,6 @@ c_device = getter("tensor_get_device", Device, c_void_p)
 c_layout = getter("tensor_get_layout", c_int32, c_void_p)
 
 DTYPES = _dtypes.DTYPES
-LOW, HIGH = -(2**63), 2**63 - 1
 make_size = tuple.__new__
 
 

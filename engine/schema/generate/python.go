@@ -388,7 +388,7 @@ func (v *pyOverload) body(c *code, function string) {
 	}
 	g := v.given(c, o, function)
 	call := func(mode string, results ...string) {
-		g.call(c, func(f form) string { return pyCName(f) }, "status", mode, results...)
+		g.call(c, pyCName, "status", mode, results...)
 	}
 	fail := func() { c.when("status", "raise _failure(status)") }
 	if v.takesOut() {
