@@ -46,15 +46,18 @@ LT_INLINE void mark_fresh(uint8_t *flags, int64_t i, int m, Fresh fresh) {
   }
 }
 
-// Eight flags, each in a byte.
-LT_INLINE uint64_t eight_flags(const uint8_t *flags) {
-  uint64_t bytes = 0;
-  for (int j = 0; j < 8; j++) bytes |= (uint64_t)flags[j] << (8 * j);
-  return bytes;
+// Makes one word of the flags, and of each flag the number of those up to it.
+LT_INLINE uint64_t count_flags(uint8_t *flags) {
+  uint64_t bits = 0, counts = 0;
+  for (int k = 0; k < kFlags; k += 8) {
+    uint64_t bytes;
+    memcpy(&bytes, flags + k, 8);
+    bits |= (bytes * 0x0102040810204080u >> 56) << k;  // the lowest bits of eight bytes, in order
+    counts = (bytes + (counts >> 56)) * 0x0101010101010101u;
+    memcpy(flags + k, &counts, 8);
+  }
+  return bits;
 }
-LT_INLINE uint64_t flags_to_bits(uint64_t bytes) { return bytes * 0x0102040810204080u >> 56; }
-// Byte j becomes the number of flags up to number j.
-LT_INLINE uint64_t running_counts(uint64_t bytes) { return bytes * 0x0101010101010101u; }
 
 // Goes through rows begin to begin + n in the order of `at`, in which equal ones are neighbours:
 // fresh(i) tells whether row at(i) differs from row at(i - 1). Where each distinct row starts goes
@@ -74,20 +77,9 @@ LT_INLINE void group(unique_args *a, Fresh fresh, At at) {
     const int m = end - i < kFlags ? (int)(end - i) : kFlags;
     alignas(64) uint8_t flags[kFlags];
     mark_fresh(flags, i, m, fresh);
-    uint64_t bits = 0;
-    for (int k = 0; k < kFlags; k += 8) bits |= flags_to_bits(eight_flags(flags + k)) << k;
-    int64_t position = found - 1;
-    for (int k = 0; inverse && k < m; k += 8) {
-      const uint64_t counts = running_counts(eight_flags(flags + k));
-      const auto put = [&](int j) {
-        inverse[at(i + k + j)] = position + (int64_t)(counts >> (8 * j) & 255);
-      };
-      if (k + 8 <= m)
-        for (int j = 0; j < 8; j++) put(j);
-      else
-        for (int j = 0; k + j < m; j++) put(j);
-      position += (int64_t)(counts >> 56);
-    }
+    uint64_t bits = count_flags(flags);
+    if (inverse)
+      for (int k = 0; k < m; k++) inverse[at(i + k)] = found - 1 + flags[k];
     for (; bits; bits &= bits - 1, found++) {
       const int64_t row = i + __builtin_ctzll(bits);
       if (w == 1)
