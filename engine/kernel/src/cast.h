@@ -19,20 +19,13 @@ LT_INLINE float widen(Float16 h) {
 #ifdef __F16C__
   return _cvtsh_ss(h.bits);
 #else
-  uint32_t magnitude = (uint32_t)(h.bits & 0x7fff) << 13, sign = (uint32_t)(h.bits & 0x8000) << 16;
-  float f;
-  if (magnitude >= 0x0f800000) {  // infinity and NaN keep their exponent of ones
-    magnitude |= 0x7f800000;
-    memcpy(&f, &magnitude, 4);
-  } else {
-    memcpy(&f, &magnitude, 4);
-    f *= 0x1p112f;  // rebiases the exponent, normalising subnormals on the way
-  }
-  uint32_t b;
-  memcpy(&b, &f, 4);
-  b |= sign;
-  memcpy(&f, &b, 4);
-  return f;
+  const uint32_t magnitude = (uint32_t)(h.bits & 0x7fff) << 13;
+  const uint32_t sign = (uint32_t)(h.bits & 0x8000) << 16;
+  // Infinity and NaN keep their exponent of ones; the product rebiases the others' exponent,
+  // normalising subnormals on the way.
+  const float finite = __builtin_bit_cast(float, magnitude) * 0x1p112f;
+  const uint32_t special = magnitude | 0x7f800000, rest = __builtin_bit_cast(uint32_t, finite);
+  return __builtin_bit_cast(float, (magnitude >= 0x0f800000 ? special : rest) | sign);
 #endif
 }
 
