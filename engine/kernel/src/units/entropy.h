@@ -7,16 +7,59 @@
 namespace lt {
 namespace {
 
-// log(e^a + e^b) = m + log1p(e^-|a - b|) with m the larger; equal infinities have no difference.
+constexpr double kLn2 = 0x1.62e42fefa39efp-1;
+
+// log v of a positive finite number.
+LT_INLINE Doubles log_any_short(Doubles v) {
+  const Split<double> s = split(v);
+  return fma(s.k, Doubles(kLn2), log_short(s.f));
+}
+LT_INLINE Two<double> log_two(Two<double> v) {
+  const Split<double> s = split_any(v.hi);
+  const Two<double> l = log_parts(s.k, s.f, scaled_down(s, v.lo));
+  return fast_two_sum(l.hi, l.lo);
+}
+LT_INLINE Two<double> log1p_two(Doubles x, Doubles x_lo) {
+  const Two<double> l = log1p_parts(x, x_lo);
+  return fast_two_sum(l.hi, l.lo);
+}
+
+// log(unit^a + unit^b) to the base of unit = m + log(1 + unit^-|a - b|) with m the larger. y is
+// what that gives; infinite and undefined operands have no difference.
+template <class T>
+LT_INLINE Vec<T> logaddexp_special(Vec<T> a, Vec<T> b, Vec<T> y) {
+  const Vec<T> m = max(a, b), infinity = Format<T>::infinity;
+  y = select((abs(m) == infinity) | (min(a, b) == -infinity), m, y);
+  return select((a == a) & (b == b), y, a + b);
+}
+// ln_unit: the logarithm of unit.
+LT_INLINE Floats logaddexp_to(Floats a, Floats b, Two<double> ln_unit) {
+  const Floats y = in_double(a, b, [=](Doubles v, Doubles w) {
+    const Doubles d = max(-abs(v - w) * ln_unit.hi, Doubles(-700.0));
+    return max(v, w) + log1p_short(exp2_short(d * Ln2<double>::inverse)) / ln_unit.hi;
+  });
+  return logaddexp_special(a, b, y);
+}
+LT_INLINE Doubles logaddexp_to(Doubles a, Doubles b, Two<double> ln_unit) {
+  const Doubles m = max(a, b);
+  const Two<double> d = two_sum(min(a, b), -m), x = multiply(d, ln_unit);
+  const auto e = exp_parts(max(x.hi, Doubles(-746.0)), select(x.hi > -746.0, x.lo, Doubles(0.0)));
+  const Two<double> f = fast_two_sum(e.hi, e.lo);
+  // The low part of a power so small that it is no normal number does not count.
+  const Doubles p_lo = select(x.hi > -700.0, f.lo * pow2(e.n), Doubles(0.0));
+  const Two<double> p = {scale(f.hi, e.n), p_lo};
+  const Two<double> l = divide(log1p_two(p.hi, p.lo), ln_unit);
+  const Two<double> y = two_sum(m, l.hi);
+  return logaddexp_special(a, b, y.hi + (y.lo + l.lo));
+}
 template <class T>
 LT_INLINE Vec<T> vlogaddexp(Vec<T> a, Vec<T> b) {
-  const Vec<T> m = max(a, b), d = select(a == b, Vec<T>(T(0)), -abs(a - b));
-  return m + vlog1p(vexp(d));
+  return logaddexp_to(a, b, Two<double>{1.0, 0.0});
 }
 template <class T>
 LT_INLINE Vec<T> vlogaddexp2(Vec<T> a, Vec<T> b) {
-  const Vec<T> m = max(a, b), d = select(a == b, Vec<T>(T(0)), -abs(a - b));
-  return m + vlog1p(vexp2(d)) * T(1.44269504088896340736);
+  const Vec<T> y = logaddexp_to(a, b, Two<double>{kLn2, 0x1.abc9e3b39803fp-56});
+  return select(a == b, a + T(1), y);
 }
 
 template <class T>
@@ -50,17 +93,50 @@ struct Logaddexp {
     }                                                                                     \
   };
 
-// a f(b), 0 where a is 0, unless b is NaN.
+// a l, the product alone where the error of it overflows.
+LT_INLINE Doubles scaled_up(Doubles a, Two<double> l) {
+  const Two<double> p = two_prod(a, l.hi);
+  const Doubles y = p.hi + fma(a, l.lo, p.lo);
+  return select(y == y, y, p.hi);
+}
+
+// a log(b) from y, which is that for positive finite b; 0 where a is 0, unless b is NaN.
 template <class T>
-LT_INLINE Vec<T> zero_wins(Vec<T> a, Vec<T> b, Vec<T> y) {
-  return select((a == T(0)) & (b == b), Vec<T>(T(0)), a * y);
+LT_INLINE Vec<T> xlogy_special(Vec<T> a, Vec<T> b, Vec<T> y) {
+  y = select((b > T(0)) & (b < Format<T>::infinity), y, a * log_special(b, b));
+  return select((a == T(0)) & (b == b), Vec<T>(T(0)), y);
+}
+LT_INLINE Floats vxlogy(Floats a, Floats b) {
+  return xlogy_special(a, b,
+                       in_double(a, b, [](Doubles v, Doubles w) { return v * log_any_short(w); }));
+}
+LT_INLINE Doubles vxlogy(Doubles a, Doubles b) {
+  return xlogy_special(a, b, scaled_up(a, log_two(Two<double>{b, 0.0})));
+}
+LT_INLINE Floats vxlog1py(Floats a, Floats b) {
+  const Floats y = in_double(a, b, [](Doubles v, Doubles w) { return v * log1p_short(w); });
+  return xlogy_special(a, b + 1.0f, select(abs(b) < 0x1p-30f, a * b, y));
+}
+LT_INLINE Doubles vxlog1py(Doubles a, Doubles b) {
+  const Doubles y = scaled_up(a, log1p_two(b, 0.0));
+  return xlogy_special(a, b + 1.0, select(abs(b) < 0x1p-54, a * b, y));
 }
 
 LT_VECTORS(Logaddexp2, vlogaddexp2(a, b))
-LT_VECTORS(Xlogy, zero_wins(a, b, vlog(b)))
-LT_VECTORS(Xlog1py, zero_wins(a, b, vlog1p(b)))
+LT_VECTORS(Xlogy, vxlogy(a, b))
+LT_VECTORS(Xlog1py, vxlog1py(a, b))
 
-// log(a / (1 - a)), a limited to [eps, 1 - eps] where eps, the first parameter, is not negative.
+// log(a / (1 - a))
+LT_INLINE Floats vlogit(Floats a) {
+  const Floats y = in_double(a, [](Doubles v) { return log_any_short(v / (Doubles(1.0) - v)); });
+  return log_special(a / (Floats(1.0f) - a), y);
+}
+LT_INLINE Doubles vlogit(Doubles a) {
+  const Two<double> q = divide(Two<double>{a, 0.0}, two_sum(Doubles(1.0), -a)), y = log_two(q);
+  return log_special(a / (Doubles(1.0) - a), y.hi + y.lo);
+}
+
+// a is limited to [eps, 1 - eps] where eps, the first parameter, is not negative.
 struct Logit {
   template <class T>
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {
@@ -68,17 +144,36 @@ struct Logit {
     const Vec<T> low = eps < 0 ? -Format<T>::infinity : eps,
                  high = eps < 0 ? Format<T>::infinity : T(1) - eps;
     vector_unary<T>(data, strides, n, [=](Vec<T> a) {
-      a = select(a < low, low, select(a > high, high, a));
-      return vlog(a / (Vec<T>(T(1)) - a));
+      return vlogit(select(a < low, low, select(a > high, high, a)));
     });
   }
 };
 
-// sin(pi a) / (pi a), 1 at 0.
+// sin(pi a) / (pi a) from y, which is that elsewhere than near 0 and at infinity.
 template <class T>
-LT_INLINE Vec<T> vsinc(Vec<T> a) {
-  const Vec<T> x = a * T(3.14159265358979323846);
-  return select(a == T(0), Vec<T>(T(1)), vsin(x) / x);
+LT_INLINE Vec<T> sinc_special(Vec<T> a, Vec<T> y) {
+  y = select(abs(a) == Format<T>::infinity, Vec<T>(Format<T>::nan), y);
+  return select(abs(a) < T(0x1p-28), Vec<T>(T(1)), y);
+}
+LT_INLINE Floats vsinc(Floats a) {
+  const Floats y = in_double(a, [](Doubles v) {
+    const Integer<double> n = nearest(v);
+    return sin_short((v - n.value) * pi_hi, n) / (v * pi_hi);
+  });
+  return sinc_special(a, select(abs(a) >= 0x1p24f, Floats(0.0f), y));  // integers from there on
+}
+LT_INLINE Doubles vsinc(Doubles a) {
+  const Two<double> pi = {pi_hi, pi_lo};
+  const Doubles n = round_even(a), half = n * 0.5, r = a - n;
+  const Integer<double> q = nearest(r + r);  // r = q/2 + what is left
+  const Two<double> x = multiply(Two<double>{r - q.value * 0.5, 0.0}, pi);
+  const Mask<double> even = mask_cast<double>((q.bits << 63) == Vec<int64_t>(int64_t(0)));
+  const Two<double> s = sin_parts(x), c = cos_parts(x);
+  const Two<double> top = fast_two_sum(select(even, s.hi, c.hi), select(even, s.lo, c.lo));
+  const Two<double> y = divide(top, multiply(Two<double>{a, 0.0}, pi));
+  const Doubles turned = xor_bits(y.hi + y.lo, sign_bit(bit_cast<double>(q.bits << 62)));
+  const Doubles signed_y = select(floor(half) == half, turned, -turned);
+  return sinc_special(a, select(abs(a) >= 0x1p52, Doubles(0.0), signed_y));
 }
 template <class T>
 LT_INLINE Complex<T> csinc(Complex<T> a) {
