@@ -105,7 +105,15 @@ func TestSpecialValues(t *testing.T) {
 		{"hypot", []float64{inf, math.NaN()}, inf}, {"atan2", []float64{zero, -1}, -math.Pi}, {"atan2", []float64{0, -1}, math.Pi},
 		{"maximum", []float64{inf, 1}, inf}, {"fmax", []float64{math.NaN(), 1}, 1}, {"fmod", []float64{zero, 3}, zero}, {"fmod", []float64{5, inf}, 5},
 		{"copysign", []float64{3, zero}, -3},
+		{"erfinv", []float64{0.5}, 0.47693627620446987}, {"erfinv", []float64{-0x1.fffffffffffffp-1}, -5.8635847487551676},
+		{"sinc", []float64{zero}, 1}, {"sinc", []float64{1e-310}, 1}, {"sinc", []float64{0.5}, 2 / math.Pi}, {"sinc", []float64{0x1p60}, 0}, {"sinc", []float64{inf}, math.NaN()},
+		{"xlogy", []float64{0, 0}, 0}, {"xlogy", []float64{0, math.NaN()}, math.NaN()}, {"xlogy", []float64{2, inf}, inf}, {"xlogy", []float64{2, 0}, -inf}, {"xlogy", []float64{2, -1}, math.NaN()},
+		{"xlogy", []float64{1e308, 9}, inf}, {"xlog1py", []float64{2, -1}, -inf}, {"xlog1py", []float64{2, 1e-310}, 2e-310}, {"xlog1py", []float64{inf, zero}, math.NaN()},
+		{"logaddexp", []float64{-inf, -inf}, -inf}, {"logaddexp", []float64{inf, -inf}, inf}, {"logaddexp", []float64{3, -inf}, 3}, {"logaddexp", []float64{0, -1e308}, 0},
+		{"logaddexp", []float64{0, -735}, math.Exp(-735)}, {"logaddexp2", []float64{-1, -1}, 0}, {"logaddexp2", []float64{inf, inf}, inf},
 	}
+	// logit reads a limit, which its parameters, all 0, set to [0, 1].
+	cases = append(cases, known{"logit", []float64{0.5}, 0}, known{"logit", []float64{0}, -inf}, known{"logit", []float64{1}, inf}, known{"logit", []float64{0x1p-1074}, -0x1.74385446d71c3p+9})
 	for _, name := range odd {
 		want := zero
 		if name == "neg" || name == "abs" {

@@ -167,6 +167,63 @@ func TestScatterKeepsTheOrderOfTheIndex(t *testing.T) {
 	assert.ErrorContains(t, err, "index 3 is out of bounds for dimension 0 with size 3")
 }
 
+// Rows of adjacent elements, and the same through turned views, whose elements have gaps.
+func TestGatherAndScatterAlongTheLastDimension(t *testing.T) {
+	const rows, n = 3, 50
+	at := make([]float64, rows*n)
+	for i := range at {
+		at[i] = float64(i * 7 % n)
+	}
+	for _, d := range []dtype.DType{dtype.Uint8, dtype.Float16, dtype.Int32, dtype.Float64, dtype.Complex128} {
+		x, index := given(t, d, []int64{rows, n}, make([]float64, rows*n)...), given(t, dtype.Int64, []int64{rows, n}, at...)
+		for i := range int64(rows * n) {
+			tensor.Put(elementAt(x, i), d, dtype.IntScalar(i%97))
+		}
+		transposed := func(t *testing.T, x *tensor.Tensor) *tensor.Tensor {
+			v, err := x.View("test", []int64{n, rows}, []int64{1, n}, 0)
+			require.NoError(t, err)
+			t.Cleanup(v.Release)
+			return v
+		}
+		for name, run := range map[string]func(x *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error){
+			"gather": func(x *tensor.Tensor, dim int64, i *tensor.Tensor) (*tensor.Tensor, error) {
+				return Gather(nil, x, dim, i, false)
+			},
+			"scatter": func(x *tensor.Tensor, dim int64, i *tensor.Tensor) (*tensor.Tensor, error) {
+				return Scatter(nil, x, dim, i, x)
+			},
+			"scatter_add": func(x *tensor.Tensor, dim int64, i *tensor.Tensor) (*tensor.Tensor, error) {
+				return ScatterAdd(nil, x, dim, i, x)
+			},
+		} {
+			want := make([]float64, rows*n)
+			for i := range want {
+				row, value, to := i/n*n, float64(i%97), int(at[i])
+				switch name {
+				case "gather":
+					want[i] = float64((row + to) % 97)
+				case "scatter":
+					want[row+to] = value
+				default:
+					want[i] += value
+					want[row+to] += value
+				}
+			}
+			got, err := run(x, 1, index)
+			require.NoError(t, err)
+			assert.Equal(t, want, flat(t, got), "%s of %v", name, d)
+			got.Release()
+			got, err = run(transposed(t, x), 0, transposed(t, index))
+			require.NoError(t, err)
+			back, err := got.View("test", []int64{rows, n}, []int64{got.Strides()[1], got.Strides()[0]}, 0)
+			require.NoError(t, err)
+			assert.Equal(t, want, flat(t, back), "turned %s of %v", name, d)
+			back.Release()
+			got.Release()
+		}
+	}
+}
+
 func TestViewsShareMemoryAndStayInside(t *testing.T) {
 	x := counting(t, dtype.Float32, 4, 6)
 	for name, view := range map[string]func() (*tensor.Tensor, error){

@@ -118,3 +118,63 @@ func TestNextafterSixteenBits(t *testing.T) {
 	defer r.Release()
 	assert.Equal(t, []float64{1 + 0x1p-7, -0x1p-133, -1 + 0x1p-8}, values(r))
 }
+
+// Signs of 16-bit floats, dense and with gaps, and a choice between them.
+func TestSixteenBitsKeepTheirValues(t *testing.T) {
+	inf, nan, zero := math.Inf(1), math.NaN(), math.Copysign(0, -1)
+	for _, d := range []dtype.DType{dtype.Float16, dtype.BFloat16} {
+		x := given(t, d, []int64{2, 4}, 1.5, zero, -inf, 0x1p-24, 0, -3, nan, inf)
+		turned, err := x.View("test", []int64{4, 2}, []int64{1, 4}, 0)
+		require.NoError(t, err)
+		defer turned.Release()
+		other := given(t, d, []int64{}, 7)
+		mask := given(t, dtype.Bool, []int64{4, 2}, 1, 0, 1, 1, 0, 0, 1, 0)
+		for _, c := range []struct {
+			name string
+			run  func() (*tensor.Tensor, error)
+			want []float64
+		}{
+			{"neg", func() (*tensor.Tensor, error) { return Neg(nil, x) }, []float64{-1.5, 0, inf, -0x1p-24, zero, 3, nan, -inf}},
+			{"abs", func() (*tensor.Tensor, error) { return Abs(nil, turned) }, []float64{1.5, 0, 0, 3, inf, nan, 0x1p-24, inf}},
+			{"where", func() (*tensor.Tensor, error) { return Where(nil, mask, turned, other) }, []float64{1.5, 7, zero, -3, 7, 7, 0x1p-24, 7}},
+		} {
+			got, err := c.run()
+			require.NoError(t, err)
+			assert.Equal(t, d, got.DType())
+			for i, v := range flat(t, got) {
+				same := math.Float64bits(v) == math.Float64bits(c.want[i]) || v != v && c.want[i] != c.want[i]
+				assert.True(t, same, "%s of %v: %v at %d", c.name, d, v, i)
+			}
+			got.Release()
+		}
+	}
+}
+
+// Long runs of float16 are converted in vectors; the elements of a view with gaps one by one.
+func TestFloat16ConvertsAlikeInRunsAndAlone(t *testing.T) {
+	const n = 1000
+	for _, d := range []dtype.DType{dtype.Bool, dtype.Uint8, dtype.Int16, dtype.Int64, dtype.BFloat16, dtype.Float32, dtype.Float64, dtype.Complex64} {
+		values := make([]float64, 2*n)
+		for i := range values {
+			values[i] = float64(i%90) + float64(i%7)/7
+			if d.IsFloatingPoint() {
+				values[i] *= math.Pow(2, float64(i%40-24))
+			}
+		}
+		for _, pair := range [][2]dtype.DType{{d, dtype.Float16}, {dtype.Float16, d}} {
+			x := given(t, pair[0], []int64{2 * n}, values...)
+			run, err := castTo("test", x, pair[1])
+			require.NoError(t, err)
+			for i := range int64(2 * n) {
+				one, err := x.View("test", nil, nil, i)
+				require.NoError(t, err)
+				alone, err := castTo("test", one, pair[1])
+				require.NoError(t, err)
+				require.Equal(t, alone.At(nil), run.At([]int64{i}), "%v to %v", pair[0], pair[1])
+				one.Release()
+				alone.Release()
+			}
+			run.Release()
+		}
+	}
+}

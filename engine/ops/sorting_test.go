@@ -82,3 +82,30 @@ func TestSearchsorted(t *testing.T) {
 	assert.Equal(t, dtype.Int32, right.DType())
 	assert.Equal(t, []float64{3, 0, 4, 3}, flat(t, right))
 }
+
+// NaN is larger than everything and equal to itself, in the sequence and among the values.
+func TestSearchsortedOrdersNaNLast(t *testing.T) {
+	nan := math.NaN()
+	for _, d := range []dtype.DType{dtype.Float16, dtype.BFloat16, dtype.Float32, dtype.Float64} {
+		sorted := given(t, d, []int64{6}, math.Inf(-1), -1, 0, 2, nan, nan)
+		shuffled := given(t, d, []int64{6}, 2, nan, -1, math.Inf(-1), nan, 0)
+		sorter := given(t, dtype.Int64, []int64{6}, 3, 2, 5, 0, 1, 4)
+		x := given(t, d, []int64{5}, nan, 2, math.Copysign(0, -1), math.Inf(1), math.Inf(-1))
+		for _, c := range []struct {
+			right bool
+			want  []float64
+		}{
+			{false, []float64{4, 3, 2, 4, 0}},
+			{true, []float64{6, 4, 3, 4, 1}},
+		} {
+			got, err := Searchsorted(nil, sorted, x, false, c.right, "", nil)
+			require.NoError(t, err)
+			assert.Equal(t, c.want, flat(t, got), "%v right=%v", d, c.right)
+			got.Release()
+			got, err = Searchsorted(nil, shuffled, x, false, c.right, "", sorter)
+			require.NoError(t, err)
+			assert.Equal(t, c.want, flat(t, got), "%v right=%v through a sorter", d, c.right)
+			got.Release()
+		}
+	}
+}

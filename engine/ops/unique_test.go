@@ -10,6 +10,8 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -111,6 +113,52 @@ func TestUniqueConsecutive(t *testing.T) {
 	assert.Equal(t, []float64{1, 2, 1}, flat(t, out))
 	assert.Equal(t, []float64{0, 0, 1, 1, 2, 2}, flat(t, inverse))
 	assert.Equal(t, []float64{2, 2, 2}, flat(t, counts))
+}
+
+// Runs that cross the pieces that threads share, NaN, which equals nothing, and zeros of either sign, which are equal.
+func TestUniqueConsecutiveOfManyElements(t *testing.T) {
+	defer parallel.SetThreads(parallel.Threads())
+	const n = 3*iter.Grain + 77
+	values := make([]float64, n)
+	for i := range values {
+		switch {
+		case i%1000 == 999:
+			values[i] = math.NaN()
+		case i%7 == 3:
+			values[i] = math.Copysign(0, float64(i%2)-0.5)
+		default:
+			values[i] = float64(i / (1 + i%5000/50))
+		}
+	}
+	for i := iter.Grain - 100; i < iter.Grain+100; i++ {
+		values[i] = 5
+	}
+	var want, positions, lengths []float64
+	for i, v := range values {
+		if i == 0 || v != values[i-1] {
+			want, lengths = append(want, v), append(lengths, 0)
+		}
+		lengths[len(lengths)-1]++
+		positions = append(positions, float64(len(want)-1))
+	}
+	x := given(t, dtype.Float64, []int64{n}, values...)
+	for threads := 1; threads <= 3; threads++ {
+		parallel.SetThreads(threads)
+		out, inverse, counts, err := UniqueConsecutive(x, true, true, NoInt)
+		require.NoError(t, err)
+		got := flat(t, out)
+		require.Len(t, got, len(want))
+		for i := range want {
+			if math.Float64bits(got[i]) != math.Float64bits(want[i]) && want[i] == want[i] {
+				require.Equal(t, want[i], got[i], i)
+			}
+		}
+		assert.Equal(t, positions, flat(t, inverse))
+		assert.Equal(t, lengths, flat(t, counts))
+		out.Release()
+		inverse.Release()
+		counts.Release()
+	}
 }
 
 func TestUniqueRefusals(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/status"
 )
@@ -374,6 +375,25 @@ func TestMultinomialNeverDrawsZeroWeights(t *testing.T) {
 				assert.Contains(t, row, index)
 			}
 		}
+	}
+}
+
+func TestMultinomialDoesNotDependOnThreads(t *testing.T) {
+	defer parallel.SetThreads(parallel.Threads())
+	const rows, categories, samples = 40, 700, 600
+	values := make([]float64, rows*categories)
+	for i := range values {
+		values[i] = float64(i % 13)
+	}
+	var want []int64
+	for threads := 1; threads <= 3; threads++ {
+		parallel.SetThreads(threads)
+		got := make([]int64, rows*samples)
+		require.NoError(t, random.New(3).Multinomial(got, of(dtype.Float32, values...), categories, samples, true))
+		if want == nil {
+			want = got
+		}
+		assert.Equal(t, want, got)
 	}
 }
 
