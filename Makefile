@@ -104,6 +104,7 @@ test-install: tools $(LIB) ## Consumers of an installed prefix: cc, pkg-config, 
 
 test-python: setup ## The Python package's suite, with the reference cases
 	cd bindings/python && ../../$(PYTHON) -m pytest -q tests
+	PYTHON=$(PYTHON) LIB=$(LIB) bindings/python/direct/sanitize
 
 test-node: setup $(ADDON) ## The Node addon's suite, with every operator beside Python
 	$(PYTHON) capi/test/operators.py build/operators

@@ -12,7 +12,7 @@ import sys
 from ctypes import POINTER, c_char_p, c_int, c_void_p, py_object
 from operator import attrgetter
 
-from ._library import Cell, Scalar, folders, free, library
+from ._library import Cell, Scalar, folders, free, library, path
 
 MAKES, VIEWS, CHANGES = range(3)
 NUMBER, DTYPE, DEVICE, ELEMENT, LIST, LENGTH, SIZES, STRIDES = range(8)
@@ -29,10 +29,10 @@ def load():
         return None
     if os.environ.get("LIBTENSOR_PLAIN_CALLS", "0") != "0":
         return None
-    paths = [os.path.join(folder, "libtensor_direct.so") for folder in folders()]
-    for path in paths:
-        if os.path.exists(path):
-            return ctypes.PyDLL(path)
+    paths = [os.path.join(folder, "libtensor_direct.so") for folder in (os.path.dirname(path), *folders())]
+    for each in paths:
+        if os.path.exists(each):
+            return ctypes.PyDLL(each)
     raise ImportError("libtensor_direct.so is missing; reinstall the package. Tried:\n  " + "\n  ".join(paths))
 
 
