@@ -20,7 +20,10 @@ CALLS, REFLECTS, SUBSCRIPTS = range(3)
 required = object()
 
 # The library's functions that direct.h lists.
-FUNCTIONS = "free list_free dim sizes strides get_dtype dtype_size get_device data_ptr words_scalar_operand from_data get_default_dtype get_default_device"
+FUNCTIONS = (
+    "free list_free dim sizes strides get_dtype dtype_size get_device data_ptr words_scalar_operand "
+    "from_data get_default_dtype get_default_device"
+)
 
 
 def load():
