@@ -117,44 +117,54 @@ func (t *stress) views(i int) {
 	alias.Recycle()
 }
 
-// save puts the storage's odd elements and the first few of them into a file, with the whole storage or what they reach of it.
-func (t *stress) save(name string, compact, durable bool) string {
+// image is the file of the storage's odd elements and the first few of them, with the whole storage or what they reach of it.
+func (t *stress) image(compact bool) *serial.Image {
 	odd, err := tensor.New("test", t.storage, dtype.Int32, []int64{elements / 2}, []int64{2}, 1)
 	assert.NoError(t, err)
 	defer odd.Release()
 	first, err := odd.View("test", []int64{4}, []int64{2}, 1)
 	assert.NoError(t, err)
 	defer first.Release()
-	image, err := serial.Save("save", `[{"tensor": 0}, {"tensor": 1}]`, []*tensor.Tensor{odd, first}, compact)
+	image, err := serial.Save("save", structure, []*tensor.Tensor{odd, first}, compact)
 	assert.NoError(t, err)
-	path := filepath.Join(t.folder, name)
-	assert.NoError(t, file.Create("save", path, image.Size(), durable, image.Write))
-	return path
+	return image
 }
 
-// files saves to a file of the thread's own and to one that all of them replace, and loads both, read and mapped.
+// structure is what image saves.
+const structure = `[{"tensor": 0}, {"tensor": 1}]`
+
+// files saves to a file of the thread's own, to one that all of them replace and to memory, and loads what is there.
 func (t *stress) files(worker, i int) {
-	own := t.save(fmt.Sprintf("thread-%d", worker), false, i%3 == 0)
-	common := t.save("common", true, false)
-	for _, path := range []string{own, common} {
+	for k, name := range []string{fmt.Sprintf("thread-%d", worker), "common"} {
+		image := t.image(k == 1)
+		path := filepath.Join(t.folder, name)
+		assert.NoError(t, file.Create("save", path, image.Size(), i%3 == k, image.Write))
 		source, err := file.Open("load", path)
-		if !assert.NoError(t, err) {
-			return
+		if assert.NoError(t, err) {
+			t.load(source, i%32 == 0)
+			source.Close()
 		}
-		structure, tensors, err := serial.Load("load", source, "", i%32 == 0)
-		source.Close()
-		if !assert.NoError(t, err) {
-			return
+	}
+	image := t.image(true)
+	data := make(file.Buffer, image.Size())
+	assert.NoError(t, image.Write(data))
+	t.load(file.Memory(data), false)
+}
+
+// load finds in a file what image put there.
+func (t *stress) load(source *file.Source, mapped bool) {
+	found, tensors, err := serial.Load("load", source, "", mapped)
+	if !assert.NoError(t, err) {
+		return
+	}
+	assert.Equal(t, structure, found)
+	assert.Same(t, tensors[0].Storage(), tensors[1].Storage())
+	for k := range int64(elements / 2) {
+		if got := *(*int32)(unsafe.Add(tensors[0].Data(), 8*k)); int64(got) != 2*k+1 {
+			assert.Fail(t, "wrong element", "%d is %d", k, got)
 		}
-		assert.Equal(t, `[{"tensor": 0}, {"tensor": 1}]`, structure)
-		assert.Same(t, tensors[0].Storage(), tensors[1].Storage())
-		for k := range int64(elements / 2) {
-			if at := *(*int32)(unsafe.Add(tensors[0].Data(), 8*k)); int64(at) != 2*k+1 {
-				assert.Fail(t, "wrong element", "%d of %s is %d", k, path, at)
-			}
-		}
-		for _, loaded := range tensors {
-			loaded.Release()
-		}
+	}
+	for _, loaded := range tensors {
+		loaded.Release()
 	}
 }
