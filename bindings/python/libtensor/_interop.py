@@ -97,8 +97,7 @@ def from_interface(data):
     if dtype is None:
         if text[0] == ">":
             raise ValueError(
-                "given numpy array has byte order different from the native byte order. "
-                "Conversion between byte orders is currently not supported."
+                "given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported."
             )
         raise TypeError(f"can't convert an array of type '{text}'. The only supported types are: {', '.join(d.name for d in TYPES)}.")
     size, stride = interface["shape"], interface.get("strides")
