@@ -44,7 +44,7 @@ $(LIB): FORCE $(OPENBLAS)
 # Python's calls past ctypes. It takes its symbols from the interpreter that loads it.
 $(DIRECT): $(wildcard bindings/python/direct/*) capi/value.h include/tensor.h
 	@mkdir -p $(@D)
-	@$(CC) -std=c11 -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror $(CFLAGS) -o $@ bindings/python/direct/direct.c
+	@$(CC) -std=c11 -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror $(CFLAGS) -o $@ $(filter %.c,$^)
 
 $(VENV)/ready: .ci/requirements.txt
 	@echo "setting up $(VENV)"
@@ -104,6 +104,7 @@ test-install: tools $(LIB) ## Consumers of an installed prefix: cc, pkg-config, 
 
 test-python: setup ## The Python package's suite, with the reference cases
 	cd bindings/python && ../../$(PYTHON) -m pytest -q tests
+	PYTHON=$(PYTHON) LIB=$(LIB) bindings/python/direct/sanitize
 
 test-node: setup $(ADDON) ## The Node addon's suite, with every operator beside Python
 	$(PYTHON) capi/test/operators.py build/operators

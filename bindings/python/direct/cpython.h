@@ -1,5 +1,5 @@
-// The part of CPython's C API that direct.c uses: names and numbers of its stable ABI, and four
-// functions that every version since 3.10 exports. Declared here so that the library is built
+// The part of CPython's C API that direct.c uses: names and numbers of its stable ABI, and a
+// little that every version since 3.10 has. Declared here so that the library is built
 // without Python's headers and serves every version of Python.
 #ifndef LIBTENSOR_PYTHON_CPYTHON_H
 #define LIBTENSOR_PYTHON_CPYTHON_H
@@ -14,6 +14,13 @@ typedef struct PyObject {
   Py_ssize_t references;
   PyTypeObject *type;
 } PyObject;
+
+// The layout of lists is not of the stable ABI, and that of every version.
+typedef struct {
+  PyObject head;
+  Py_ssize_t size;
+  PyObject **items;
+} PyListObject;
 
 typedef struct {
   int slot;
@@ -71,8 +78,12 @@ double PyComplex_ImagAsDouble(PyObject *);
 const char *PyUnicode_AsUTF8AndSize(PyObject *, Py_ssize_t *);
 Py_ssize_t PyTuple_Size(PyObject *);
 PyObject *PyTuple_GetItem(PyObject *, Py_ssize_t);
+PyObject *PyList_New(Py_ssize_t);
+Py_ssize_t PyList_Size(PyObject *);
+PyObject *PyList_GetItem(PyObject *, Py_ssize_t);
 int PyTuple_SetItem(PyObject *, Py_ssize_t, PyObject *);
 PyObject *PySequence_Tuple(PyObject *);
+PyObject *PyLong_FromLong(long);
 PyObject *PyLong_FromLongLong(long long);
 PyObject *PyBool_FromLong(long);
 PyObject *PyFloat_FromDouble(double);

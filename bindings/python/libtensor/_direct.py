@@ -12,12 +12,15 @@ import sys
 from ctypes import POINTER, c_char_p, c_int, c_void_p, py_object
 from operator import attrgetter
 
-from ._library import Cell, Scalar, folders, free, library
+from ._library import Cell, Scalar, folders, free, library, path
 
 MAKES, VIEWS, CHANGES = range(3)
-NUMBER, DTYPE, DEVICE, ELEMENT, LENGTH, SIZES, STRIDES = range(7)
+NUMBER, DTYPE, DEVICE, ELEMENT, LIST, LENGTH, SIZES, STRIDES = range(8)
 CALLS, REFLECTS, SUBSCRIPTS = range(3)
 required = object()
+
+# The library's functions that direct.h lists.
+FUNCTIONS = "free dim sizes strides get_dtype dtype_size get_device data_ptr words_scalar_operand from_data get_default_dtype get_default_device"
 
 
 def load():
@@ -26,10 +29,10 @@ def load():
         return None
     if os.environ.get("LIBTENSOR_PLAIN_CALLS", "0") != "0":
         return None
-    paths = [os.path.join(folder, "libtensor_direct.so") for folder in folders()]
-    for path in paths:
-        if os.path.exists(path):
-            return ctypes.PyDLL(path)
+    paths = [os.path.join(folder, "libtensor_direct.so") for folder in (os.path.dirname(path), *folders())]
+    for each in paths:
+        if os.path.exists(each):
+            return ctypes.PyDLL(each)
     raise ImportError("libtensor_direct.so is missing; reinstall the package. Tried:\n  " + "\n  ".join(paths))
 
 
@@ -40,12 +43,13 @@ if direct:
     TensorBase = direct.direct_tensor_base()
     # Pickled and copied by name, as functions are.
     copyreg.pickle(direct.direct_function_class(), attrgetter("__qualname__"))
-    direct.direct_start.argtypes = c_void_p, c_void_p, c_void_p, py_object, py_object, py_object, py_object
+    direct.direct_start.argtypes = c_void_p, py_object, py_object, py_object, py_object
     direct.direct_entry.argtypes = c_void_p, c_void_p, c_int, c_char_p, c_int, py_object, py_object, py_object
     direct.direct_entry.restype = c_void_p
     direct.direct_function.argtypes = py_object, POINTER(c_void_p), c_int, c_int
     direct.direct_getter.argtypes = py_object, c_int, c_void_p
-    direct.direct_function.restype = direct.direct_getter.restype = py_object
+    direct.direct_maker.argtypes = py_object, py_object
+    direct.direct_function.restype = direct.direct_getter.restype = direct.direct_maker.restype = py_object
 else:
 
     class TensorBase:
@@ -58,7 +62,8 @@ else:
 def start(tensor, size, dtypes, cpu):
     """Tells the classes and constants of the Python side."""
     if direct:
-        direct.direct_start(address("tensor_free"), address("tensor_dim"), address("tensor_words_scalar_operand"), tensor, size, dtypes, cpu)
+        functions = [address("tensor_" + name) for name in FUNCTIONS.split()]
+        direct.direct_start((c_void_p * len(functions))(*functions), tensor, size, dtypes, cpu)
 
 
 def address(name):
@@ -69,7 +74,7 @@ def entry(function, result, kinds, words, number_words=None):
     """A word form with the names and defaults of the parameters of a Python function."""
     code, defaults = function.__code__, dict(function.__kwdefaults__ or {})
     positional = code.co_varnames[: code.co_argcount]
-    defaults |= zip(reversed(positional), reversed(function.__defaults__ or ()))
+    defaults |= zip(reversed(positional), reversed(function.__defaults__ or ()), strict=False)
     names = code.co_varnames[: len(kinds)]
     absent = tuple(plain(defaults.get(name, required)) for name in names)
     number = number_words and address(number_words)
@@ -141,3 +146,8 @@ def getter(reads, name):
 def element(name):
     """The decorator of a function that gives the one element of a tensor."""
     return getter(ELEMENT, name)
+
+
+def maker(function):
+    """The decorator of tensor(data, *, dtype=None, ...)."""
+    return described(direct.direct_maker(function, "dtype"), function) if direct else function

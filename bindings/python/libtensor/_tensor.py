@@ -196,6 +196,7 @@ class Tensor(_direct.TensorBase):
             dtype = _create.type_named(dtype)
         return self.to(getattr(dtype, "dtype", dtype))
 
+    @_direct.getter(_direct.LIST, "tensor_data_ptr")
     def tolist(self):
         """The elements as nested lists of Python numbers."""
         return _interop.tolist(self)

@@ -12,7 +12,7 @@ import threading
 import pytest
 
 import libtensor as torch
-from libtensor import _direct
+from libtensor import _direct, _dtypes
 
 pytestmark = pytest.mark.skipif(_direct.direct is None, reason="LIBTENSOR_PLAIN_CALLS is set: every call is one of a Python function")
 
@@ -131,6 +131,49 @@ def test_refusals_come_from_the_python_function(name):
         call(x)
     assert fact in str(caught.value)
     same(x, base())
+
+
+DATA = {
+    "a bool": True,
+    "an int": -3,
+    "a float": 0.1,
+    "a complex number": 1 - 2j,
+    "bools": [True, False],
+    "ints": [[1, -2, 3], (4, 5, 2**62)],
+    "floats": [[[0.5], [-0.0]], [[float("inf")], [float("nan")]]],
+    "bools and ints": [True, 7],
+    "large ints and floats": [2**60 + 1, 0.5],
+    "ints and complex numbers": [1, 2j, False],
+    "nothing": [],
+    "empty rows": [[], []],
+    "numbers of other classes": [Index(3), 4],
+    "33 levels": eval("[" * 33 + "1" + "]" * 33),
+}
+
+
+@pytest.mark.parametrize("dtype", [None, *(d for d in _dtypes.DTYPES if d.name[0] != "q" and d.name != "bcomplex32")], ids=str)
+@pytest.mark.parametrize("name", DATA)
+def test_tensors_of_lists_and_back(name, dtype):
+    outcomes = []
+    for make in (torch.tensor, torch.tensor.__wrapped__):
+        try:
+            made = make(DATA[name], dtype=dtype)
+            outcomes.append((made.dtype, made.shape, repr(torch.Tensor.tolist.__wrapped__(made)), repr(made.tolist())))
+            assert outcomes[-1][2] == outcomes[-1][3]
+        except (RuntimeError, TypeError, ValueError) as error:
+            outcomes.append((type(error), str(error)))
+    assert outcomes[0] == outcomes[1]
+
+
+def test_lists_of_views():
+    x = torch.arange(24, dtype=torch.int16).view(2, 3, 4)
+    assert x[:, ::2, 1:3].tolist() == [[[1, 2], [9, 10]], [[13, 14], [21, 22]]]
+    assert x.permute(2, 0, 1)[0].tolist() == [[0, 4, 8], [12, 16, 20]] and x[:, 3:].tolist() == [[], []]
+    assert x[0, 0, :1].expand(2, 3).tolist() == [[0] * 3] * 2
+    every_half = torch.arange(-(2**15), 2**15).to(torch.int16).view(torch.float16)
+    assert repr(every_half.tolist()) == repr(every_half.to(torch.float64).tolist())
+    with pytest.raises(ValueError, match="length 2 at dim 1"):
+        torch.tensor([[1, 2], [3]])
 
 
 def test_getters():
