@@ -1,8 +1,8 @@
 """Tensors from Python data: numbers, nested sequences, arrays of other libraries, buffers."""
 
-import marshal
-import struct
 from itertools import chain
+from struct import Struct
+from struct import error as StructError
 
 from . import _direct, _dtypes, _errors
 from . import gen_functions as _f
@@ -65,69 +65,44 @@ def check_level(level, n, dim):
             raise ValueError(f"expected sequence of length {n} at dim {dim} (got {given} at position {at})")
 
 
+def check_range(leaves, dtype):
+    """Refuses integers that an integer dtype does not hold; unsigned ones take negative numbers modulo their range."""
+    limits = _dtypes.iinfo(dtype)
+    low = limits.min if dtype.is_signed else -limits.max
+    if leaves and (min(leaves) < low or max(leaves) > limits.max):
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+
+
 def pack(code, leaves):
-    return struct.pack(f"{len(leaves)}{code}", *leaves)
-
-
-def integers(leaves, dtype):
-    """The bytes of integers, and their dtype: the one asked for where it is integral, otherwise one that holds them."""
-    integral = dtype is None or not (dtype.is_floating_point or dtype.is_complex or dtype is _dtypes.bool_)
-    target = dtype if dtype is not None and integral else _dtypes.int64
-    try:
-        return pack(TYPES[target][1], leaves), target
-    except struct.error:
-        pass
-    try:
-        raw = pack("q", leaves)
-    except struct.error:
-        if integral:
-            raise ValueError("Overflow when unpacking long long") from None
-        return pack("d", leaves), _dtypes.float64
-    # Unsigned integers take negative numbers modulo their range.
-    limits = _dtypes.iinfo(target)
-    if limits.min < 0 or min(leaves) < -limits.max or max(leaves) > limits.max:
-        raise RuntimeError(f"value cannot be converted to type {target.name} without overflow")
-    return raw, _dtypes.int64
-
-
-def floats(leaves, dtype):
-    """The bytes of real numbers, and their dtype, float32 where that is asked for and otherwise float64."""
-    if dtype is _dtypes.float32:
-        try:
-            return pack("f", leaves), dtype
-        except OverflowError:
-            pass
-    return pack("d", leaves), _dtypes.float64
-
-
-def complexes(leaves):
-    """A complex128 tensor of one column. Of what comes with Python, marshal alone has the bytes of many complex numbers:
-    a mark before each, and five bytes before all."""
-    raw = marshal.dumps(leaves, MARSHAL)
-    marked = _f.from_data(raw[5:], (len(leaves), 17), dtype=_dtypes.uint8)
-    return _f.view(_f.clone(marked[:, 1:], memory_format=_dtypes.contiguous_format), _dtypes.complex128)
-
-
-MARSHAL = 2  # the last version of marshal's format in which equal objects are written out each
+    return Struct(f"{len(leaves)}{code}").pack(*leaves)
 
 
 def from_sequence(data, dtype):
     size, leaves, kinds = flatten(data)
+    integral = dtype is not None and not dtype.is_floating_point and not dtype.is_complex and dtype is not _dtypes.bool_
     if complex in kinds:
+        raw = pack("d", [part for leaf in leaves for part in (leaf.real, leaf.imag)])
+        made, inferred = _dtypes.complex128, _f.get_default_dtype().to_complex()
         if dtype is not None and not dtype.is_complex and dtype is not _dtypes.bool_:
             raise TypeError(f"can't convert complex to {dtype}")
-        made = complexes(leaves if len(kinds) == 1 else list(map(complex, leaves)))
-        return _f.to(_f.view(made, size), dtype=dtype or _f.get_default_dtype().to_complex())
-    if float in kinds or not kinds:
-        target = dtype or _f.get_default_dtype()
-        raw, made = floats(leaves, target)
+    elif float in kinds or not kinds:
+        raw = pack("d", leaves)
+        made, inferred = _dtypes.float64, _f.get_default_dtype()
     elif int in kinds:
-        raw, made = integers(leaves, dtype)
-        target = dtype or made
+        made = inferred = _dtypes.int64
+        try:
+            raw = pack("q", leaves)
+        except StructError as error:
+            if dtype is None or integral:
+                raise ValueError("Overflow when unpacking long long") from error
+            raw, made = pack("d", leaves), _dtypes.float64
+        if integral:
+            check_range(leaves, dtype)
     else:
-        raw, made = bytes(leaves), _dtypes.bool_
-        target = dtype or made
+        raw = bytes(leaves)
+        made = inferred = _dtypes.bool_
     tensor = _f.from_data(raw if leaves else None, size, dtype=made)
+    target = dtype or inferred
     return tensor if target is made else _f.to(tensor, dtype=target)
 
 
@@ -355,5 +330,4 @@ def broadcast_shapes(*shapes):
 
 
 from . import _device, _dlpack, _interop, _storage, _typed_storage  # noqa: E402  they take the functions above
-from ._interop import TYPES  # noqa: E402
 from ._size import Size  # noqa: E402

@@ -1,8 +1,6 @@
 """Memory shared with other libraries through the array interface and Python's buffer protocol; elements as lists."""
 
 import ctypes
-import gc
-import marshal
 import sys
 from ctypes import PYFUNCTYPE, c_int, c_ssize_t, c_void_p, py_object
 
@@ -184,25 +182,15 @@ def nest(items, sizes):
     return items
 
 
-def complexes(tensor):
-    """The elements as Python's complex numbers, in one list: see _create.complexes."""
-    n = tensor.numel()
-    marked = _f.full((n, 17), ord("y"), dtype=_dtypes.uint8)
-    dense = _f.to(tensor, dtype=_dtypes.complex128).contiguous().view(n)
-    marked[:, 1:] = _f.view(dense, _dtypes.uint8).view(n, 16)
-    return marshal.loads(b"[" + n.to_bytes(4, "little") + raw_bytes(marked))
-
-
-def lists(tensor, dtype, sizes):
-    if dtype.is_complex:
-        return nest(complexes(tensor.cpu()), sizes)
-    if dtype is _dtypes.float16 or dtype is _dtypes.bfloat16:
-        tensor, dtype = _f.to(tensor, dtype=_dtypes.float32), _dtypes.float32
+def numbers(tensor, sizes):
+    """The elements as Python numbers, in nested lists of the given sizes."""
+    if tensor.is_complex():
+        flat = numbers(_f.view_as_real(tensor.to(_dtypes.complex128)), (2 * tensor.numel(),))
+        return nest(list(map(complex, flat[::2], flat[1::2])), sizes)
+    if tensor.dtype in (_dtypes.float16, _dtypes.bfloat16):
+        tensor = tensor.to(_dtypes.float32)
     kept, address = contents(tensor)
-    # CPython 3.11 takes three times as long for a vector of float64 as for a matrix of one row.
-    matrix = sizes if len(sizes) > 1 else (1, *sizes)
-    made = memory_at(address, kept.nbytes, READ).cast(TYPES[dtype][1], matrix).tolist()
-    return made if matrix is sizes else made[0]
+    return memory_at(address, kept.nbytes, READ).cast(TYPES[kept.dtype][1], sizes).tolist()
 
 
 def tolist(tensor):
@@ -212,14 +200,7 @@ def tolist(tensor):
     if 0 in sizes:
         first = sizes.index(0)
         return nest([[] for _ in range(sizes[:first].numel())], sizes[:first]) if first else []
-    # Each few hundred new lists would make the garbage collector look through all of them.
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        return lists(tensor, tensor.dtype, sizes)
-    finally:
-        if collects:
-            gc.enable()
+    return numbers(tensor, sizes)
 
 
 def buffer(tensor, flags):
