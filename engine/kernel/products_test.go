@@ -33,7 +33,9 @@ type matrix struct {
 	bytes    []byte
 }
 
-func (m *matrix) at(i, j int64) unsafe.Pointer { return unsafe.Pointer(&m.bytes[(i*m.row+j*m.col)*m.d.Size()]) }
+func (m *matrix) at(i, j int64) unsafe.Pointer {
+	return unsafe.Pointer(&m.bytes[(i*m.row+j*m.col)*m.d.Size()])
+}
 
 func newMatrix(d dtype.DType, rows, cols, row, col int64, number func(i, j int64) dtype.Scalar) *matrix {
 	m := &matrix{d, row, col, make([]byte, (max(rows-1, 0)*row+max(cols-1, 0)*col+1)*d.Size())}

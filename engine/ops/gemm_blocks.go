@@ -18,8 +18,9 @@ const (
 	blockRows, blockColumns = 256, 64
 	// leastBlockRows is what blockRows shrinks to in order to make fewBlocks.
 	leastBlockRows, fewBlocks = 32, 16
-	// productGrain is the number of multiplications below which work is not split.
-	productGrain = 1 << 18
+	// productGrain is the number of multiplications below which work is not split. Reading the second operand costs as many
+	// as multiplying it with packingRows rows, and a matrix of a batch matrixCost more than its own.
+	productGrain, packingRows, matrixCost = 1 << 20, 8, 1 << 14
 )
 
 // productKernel computes products of one dtype; kernel.Gemm tells what it asks of the operands.
@@ -66,13 +67,12 @@ func multiplyBlocks(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 		a, ma, mb, mc = b, mb.transposed(), ma.transposed(), mc.transposed()
 	}
 	inner := ma.cols
-	work := max(mc.rows*mc.cols*inner, 1)
 	run := fn.tiles
 	along := fn.dots != 0 && mc.rows <= skinny && inner >= leastAlong && mb.row == 1
 	if along {
 		run = fn.dots
 	}
-	if fn.left != d || ma.column != 1 && (along || fn.left.Size() == 2 || work > smallProduct) {
+	if fn.left != d || ma.column != 1 && (along || fn.left.Size() == 2 || mc.rows*mc.cols*inner > smallProduct) {
 		if turned {
 			var err error
 			if a, err = transposedMatrices(op, a); err != nil {
@@ -98,7 +98,7 @@ func multiplyBlocks(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 
 // shareBlocks cuts a product into blocks and shares them out. How it is cut does not show in the results.
 func shareBlocks(g *kernel.Gemm, run uintptr, leftSize, size int64) {
-	work := max(g.M*g.N*g.K, 1)
+	work := max(g.M, packingRows)*g.N*g.K + matrixCost
 	rows, columns := g.M, g.N
 	blocks := func() (down, across int64) { return (g.M + rows - 1) / rows, (g.N + columns - 1) / columns }
 	if work > productGrain {

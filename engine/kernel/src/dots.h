@@ -10,44 +10,17 @@
 namespace lt {
 namespace {
 
-// As many values at p as a vector holds.
-template <class P, class From>
-LT_INLINE Vec<typename P::Unit> along(const From *p) {
-  using Left = typename P::Left;
-  using Unit = typename P::Unit;
-  if constexpr (__is_same(From, Left)) {
-    return load((const Unit *)p);
-#if defined(__AVX512F__)
-  } else if constexpr (__is_same(From, Float16)) {
-    return (Raw<float>)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
-#elif defined(__F16C__)
-  } else if constexpr (__is_same(From, Float16)) {
-    return (Raw<float>)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
-#endif
-  } else if constexpr (kind_of<From> == kInteger) {
-    typedef From Narrow __attribute__((vector_size(LT_VECTOR_BYTES / 2)));
-    Narrow v;
-    memcpy(&v, p, sizeof v);
-    return bit_cast<Unit>(Vec<Left>(__builtin_convertvector(v, Raw<Left>)));
-  } else {
-    Left values[Vec<Left>::N];
-    for (int i = 0; i < Vec<Left>::N; i++) values[i] = convert<Left>(p[i]);
-    return load(values);
-  }
-}
-
 // The n values at p, fewer than a vector holds, and zeros.
-template <class P, class From>
-LT_INLINE Vec<typename P::Unit> along(const From *p, int64_t n) {
-  From values[Vec<typename P::Unit>::N * P::kSteps] = {};
-  memcpy(values, p, size_t(n) * sizeof(From));
+template <class P, class T>
+LT_INLINE Vec<typename P::Unit> along(const T *p, int64_t n) {
+  T values[Vec<typename P::Unit>::N * P::kSteps] = {};
+  memcpy(values, p, size_t(n) * sizeof(T));
   return along<P>(values);
 }
 
-// out = alpha * a b + beta * out for I rows of a and J columns of b.
-template <class P, int I, int J>
-void dots(const lt_gemm *g, const typename P::Left *a, const typename P::Stored *b,
-          typename P::Stored *c) {
+// c = alpha * a b + beta * c for I rows of a and J columns of b.
+template <class P, int I, int J, class T>
+void dots(const lt_gemm *g, const typename P::Left *a, const T *b, T *c) {
   using Sum = typename P::Sum;
   constexpr int N = Vec<Sum>::N;
   constexpr int64_t kWhole = N * P::kSteps;
@@ -65,35 +38,34 @@ void dots(const lt_gemm *g, const typename P::Left *a, const typename P::Stored 
   int64_t p = 0;
   for (; p + kWhole <= g->k; p += kWhole) step(p);
   if (p < g->k) step(p, g->k - p);
-  const Sum alpha = factor<P>(g->alpha), beta = factor<P>(g->beta);
+  const Sum alpha = factor<Sum, T>(g->alpha), beta = factor<Sum, T>(g->beta);
   for (int i = 0; i < I; i++) {
     for (int j = 0; j < J; j++) {
       Sum lanes[N];
       store(lanes, sums[i][j]);
       for (int h = N / 2; h > 0; h /= 2)
         for (int l = 0; l < h; l++) lanes[l] = lanes[l] + lanes[l + h];
-      finish<P>(lanes, alpha, beta, c + i * g->c_row + j * g->c_col, 1, 1);
+      finish(lanes, alpha, beta, c + i * g->c_row + j * g->c_col, 1, 1);
     }
   }
 }
 
 // dots of J columns and any number of rows.
-template <class P, int I, int J>
-void dots_of_rows(const lt_gemm *g, const typename P::Left *a, const typename P::Stored *b,
-                  typename P::Stored *c, int64_t rows) {
+template <class P, int I, int J, class T>
+void dots_of_rows(const lt_gemm *g, const typename P::Left *a, const T *b, T *c, int64_t rows) {
   for (; rows >= I; rows -= I, a += I * g->a_row, c += I * g->c_row) dots<P, I, J>(g, a, b, c);
   if constexpr (I > 1) {
     if (rows > 0) dots_of_rows<P, I / 2, J>(g, a, b, c, rows);
   }
 }
 
-template <class P>
+template <class P, class T>
 void multiply_dots(const lt_gemm *g) {
   constexpr int I = LT_VECTOR_BYTES == 64 ? 4 : 2;
   for (int64_t s = 0; s < g->batch; s++) {
     const auto *a = (const typename P::Left *)g->a + s * g->a_batch;
-    const auto *b = (const typename P::Stored *)g->b + s * g->b_batch;
-    auto *c = (typename P::Stored *)g->c + s * g->c_batch;
+    const T *b = (const T *)g->b + s * g->b_batch;
+    T *c = (T *)g->c + s * g->c_batch;
     int64_t j = 0;
     for (; j + 4 <= g->n; j += 4)
       dots_of_rows<P, I, 4>(g, a, b + j * g->b_col, c + j * g->c_col, g->m);
@@ -104,7 +76,7 @@ void multiply_dots(const lt_gemm *g) {
 struct GemmDots {
   template <class T>
   static void row(const lt_gemm *g) {
-    multiply_dots<typename StepsOf<T>::type>(g);
+    multiply_dots<typename StepsOf<T>::type, T>(g);
   }
 };
 

@@ -1,9 +1,9 @@
-// How products are summed, one step after the other: each policy multiplies a vector of the first
+// How products are summed, one step after the other: each policy P multiplies a vector of the first
 // operand with one of the second and adds it to a vector of sums.
 //
-// Stored is the dtype of the second operand and of the result, Left that of the first one, which
-// both are computed in. A Unit holds kSteps values that follow one another along the summed
-// dimension, and becomes one Sum.
+// T is the dtype that the second operand and the result are stored in, P::Left the one of the first
+// operand, in which both are multiplied. A Unit holds kSteps values that follow one another along
+// the summed dimension k.
 #ifndef LIBTENSOR_KERNEL_SRC_GEMM_STEPS_H
 #define LIBTENSOR_KERNEL_SRC_GEMM_STEPS_H
 
@@ -14,9 +14,8 @@ namespace lt {
 namespace {
 
 // One product a step, rounded once where the tier has fused multiply-add.
-template <class S, class L = S>
+template <class L>
 struct Each {
-  using Stored = S;
   using Left = L;
   using Unit = L;
   using Sum = L;
@@ -31,9 +30,7 @@ struct Each {
 
 // Two products of 16-bit integers a step. Sums wrap at 32 bits, so that their low bits are those of
 // sums that wrap at 8 or 16.
-template <class S>
 struct IntegerPairs {
-  using Stored = S;
   using Left = int16_t;
   using Unit = int32_t;
   using Sum = int32_t;
@@ -59,35 +56,78 @@ struct StepsOf {
 };
 template <>
 struct StepsOf<int8_t> {
-  using type = IntegerPairs<int8_t>;
+  using type = IntegerPairs;
 };
 template <>
 struct StepsOf<uint8_t> {
-  using type = IntegerPairs<uint8_t>;
+  using type = IntegerPairs;
 };
 template <>
 struct StepsOf<int16_t> {
-  using type = IntegerPairs<int16_t>;
+  using type = IntegerPairs;
 };
 template <>
 struct StepsOf<Float16> {
-  using type = Each<Float16, float>;
+  using type = Each<float>;
 };
 template <>
 struct StepsOf<BFloat16> {
-  using type = Each<BFloat16, float>;
+  using type = Each<float>;
 };
 
-// A value of a pair as the low half of its unit.
-template <class P>
-LT_INLINE uint32_t low_half(typename P::Stored v) {
-  if constexpr (__is_same(typename P::Left, BFloat16))
-    return v.bits;
-  else
-    return uint16_t(int16_t(v));
+// As many values along k as a vector holds.
+template <class P, class T>
+LT_INLINE Vec<typename P::Unit> along(const T *p) {
+  using Left = typename P::Left;
+  using Unit = typename P::Unit;
+  if constexpr (__is_same(T, Left)) {
+    return load((const Unit *)p);
+#if defined(__AVX512F__)
+  } else if constexpr (__is_same(T, Float16)) {
+    return (Raw<float>)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+#elif defined(__F16C__)
+  } else if constexpr (__is_same(T, Float16)) {
+    return (Raw<float>)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+#endif
+  } else if constexpr (kind_of<T> == kInteger) {
+    typedef T Narrow __attribute__((vector_size(LT_VECTOR_BYTES / 2)));
+    Narrow v;
+    memcpy(&v, p, sizeof v);
+    return bit_cast<Unit>(Vec<Left>(__builtin_convertvector(v, Raw<Left>)));
+  } else {
+    Left values[Vec<Left>::N];
+    for (int i = 0; i < Vec<Left>::N; i++) values[i] = convert<Left>(p[i]);
+    return load(values);
+  }
 }
 
-// The unit at p, of which only the first step counts where half is set.
+// The elements of a and b by turns.
+template <class V, size_t... I>
+LT_INLINE auto by_turns(const V &a, const V &b, std::index_sequence<I...>) {
+  return __builtin_shufflevector(a, b, int(I / 2 + I % 2 * (sizeof...(I) / 2))...);
+}
+
+// As many adjacent columns as a vector holds units, of kSteps values each, which lie row elements
+// apart; of one value each where half is set.
+template <class P, class T>
+LT_INLINE Vec<typename P::Unit> across(const T *p, [[maybe_unused]] int64_t row,
+                                       [[maybe_unused]] bool half) {
+  using Unit = typename P::Unit;
+  if constexpr (P::kSteps == 1) {
+    return along<P>(p);
+  } else {
+    using Value = std::conditional_t<sizeof(T) == 2, int16_t, T>;
+    constexpr int N = Vec<Unit>::N;
+    typedef Value Values __attribute__((vector_size(N * sizeof(Value))));
+    Values first, second = {};
+    memcpy(&first, p, sizeof first);
+    if (!half) memcpy(&second, p + row, sizeof second);
+    const auto pairs = by_turns(first, second, std::make_index_sequence<2 * N>());
+    return bit_cast<Unit>(Vec<int16_t>(__builtin_convertvector(pairs, Raw<int16_t>)));
+  }
+}
+
+// The unit at p, of which only the first value counts where half is set.
 template <class P>
 LT_INLINE typename P::Unit unit_at(const typename P::Left *p, bool half = false) {
   typename P::Unit u{};
@@ -96,27 +136,21 @@ LT_INLINE typename P::Unit unit_at(const typename P::Left *p, bool half = false)
 }
 
 // c = alpha * sums + beta * c for one row of w columns, step elements apart; the sums are changed.
-template <class P>
-void finish(typename P::Sum *sums, typename P::Sum alpha, typename P::Sum beta,
-            typename P::Stored *c, int64_t step, int64_t w) {
-  using Stored = typename P::Stored;
-  using Sum = typename P::Sum;
+template <class Sum, class T>
+void finish(Sum *sums, Sum alpha, Sum beta, T *c, int64_t step, int64_t w) {
   if (alpha != Sum(1))
     for (int64_t k = 0; k < w; k++) sums[k] = alpha * sums[k];
   if (beta != Sum(0))
     for (int64_t k = 0; k < w; k++) sums[k] = sums[k] + beta * convert<Sum>(c[k * step]);
-  cast_row<Sum, Stored>((const char *)sums, sizeof(Sum), (char *)c, step * int64_t(sizeof(Stored)),
-                        w);
+  cast_row<Sum, T>((const char *)sums, sizeof(Sum), (char *)c, step * int64_t(sizeof(T)), w);
 }
 
-// A factor, which is given in the dtype that the stored one computes in.
-template <class P>
-typename P::Sum factor(const uint8_t *bytes) {
-  using Stored = typename P::Stored;
-  using Given = std::conditional_t<kind_of<Stored> == kInteger, Stored, typename P::Sum>;
-  Given f;
+// A factor of products of T: integers are given as T, floats in the dtype of their sums.
+template <class Sum, class T>
+Sum factor(const uint8_t *bytes) {
+  std::conditional_t<kind_of<T> == kInteger, T, Sum> f;
   memcpy(&f, bytes, sizeof f);
-  return typename P::Sum(f);
+  return Sum(f);
 }
 
 }  // namespace

@@ -21,7 +21,6 @@ namespace {
 
 // Two products of bfloat16 a step, summed in float32 without fusing or subnormal numbers.
 struct BFloat16Pairs {
-  using Stored = BFloat16;
   using Left = BFloat16;
   using Unit = int32_t;
   using Sum = float;
@@ -31,12 +30,15 @@ struct BFloat16Pairs {
   }
 };
 
+void gemm_bfloat16(const lt_gemm *g) { multiply<BFloat16Pairs, BFloat16>(g); }
+void gemm_dots_bfloat16(const lt_gemm *g) { multiply_dots<BFloat16Pairs, BFloat16>(g); }
+
 }  // namespace
 }  // namespace lt
 
 LT_UNIT(gemm_bfloat16){
-    {"gemm_bfloat16", "", LT_BFLOAT16((void *)lt::multiply<lt::BFloat16Pairs>)},
-    {"gemm_dots_bfloat16", "", LT_BFLOAT16((void *)lt::multiply_dots<lt::BFloat16Pairs>)},
+    {"gemm_bfloat16", "", LT_BFLOAT16((void *)lt::gemm_bfloat16)},
+    {"gemm_dots_bfloat16", "", LT_BFLOAT16((void *)lt::gemm_dots_bfloat16)},
     LT_END,
 };
 #if defined(__clang__)
