@@ -24,9 +24,9 @@ TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_minimum(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_minimum(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_minimum(self, other, &made);
+  tensor_status status = tensor_minimum(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -53,9 +53,9 @@ TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_fmax(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_fmax(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_fmax(self, other, &made);
+  tensor_status status = tensor_fmax(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -82,9 +82,9 @@ TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_fmin(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_fmin(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_fmin(self, other, &made);
+  tensor_status status = tensor_fmin(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -108,11 +108,13 @@ TENSOR_API tensor_status tensor_relu_(tensor_t *self) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_relu(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_relu(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_relu(self, &made);
+  tensor_status status = tensor_relu(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_relu_(const lt_value *a) { return tensor_relu_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "where", "out");
@@ -166,15 +168,15 @@ TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, cons
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_where(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_where(condition, self, other, &made);
+  tensor_status status = tensor_where(a[0].pointer, a[1].pointer, a[2].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_where_scalar(const tensor_t *condition, const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_where_scalar(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_where_scalar(condition, self, other, &made);
+  tensor_status status = tensor_where_scalar(a[0].pointer, a[1].pointer, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -213,11 +215,13 @@ TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_cumsum(const tensor_t *self, int64_t dim) {
+TENSOR_API intptr_t tensor_words_cumsum(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_cumsum(self, dim, TENSOR_DTYPE_NONE, &made);
+  tensor_status status = tensor_cumsum(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_cumsum_(const lt_value *a) { return tensor_cumsum_(a[0].pointer, a[1].i, a[2].i); }
 
 TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "cumprod", "out");
@@ -254,11 +258,13 @@ TENSOR_API tensor_status tensor_cumprod_out(const tensor_t *self, int64_t dim, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_cumprod(const tensor_t *self, int64_t dim) {
+TENSOR_API intptr_t tensor_words_cumprod(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_cumprod(self, dim, TENSOR_DTYPE_NONE, &made);
+  tensor_status status = tensor_cumprod(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_cumprod_(const lt_value *a) { return tensor_cumprod_(a[0].pointer, a[1].i, a[2].i); }
 
 TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "cummax", "values");
@@ -335,9 +341,9 @@ TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t d
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_logcumsumexp(const tensor_t *self, int64_t dim) {
+TENSOR_API intptr_t tensor_words_logcumsumexp(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_logcumsumexp(self, dim, &made);
+  tensor_status status = tensor_logcumsumexp(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -366,9 +372,9 @@ TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len) {
+TENSOR_API intptr_t tensor_words_logsumexp(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_logsumexp(self, dim, dim_len, false, &made);
+  tensor_status status = tensor_logsumexp(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -397,9 +403,9 @@ TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_softmax(const tensor_t *self, int64_t dim) {
+TENSOR_API intptr_t tensor_words_softmax(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_softmax(self, dim, TENSOR_DTYPE_NONE, &made);
+  tensor_status status = tensor_softmax(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -428,9 +434,9 @@ TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t di
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_log_softmax(const tensor_t *self, int64_t dim) {
+TENSOR_API intptr_t tensor_words_log_softmax(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_log_softmax(self, dim, TENSOR_DTYPE_NONE, &made);
+  tensor_status status = tensor_log_softmax(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -506,9 +512,9 @@ TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_argsort(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_argsort(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_argsort(self, -1, false, &made);
+  tensor_status status = tensor_argsort(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -527,9 +533,9 @@ TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_argsort_stable(const tensor_t *self, bool stable) {
+TENSOR_API intptr_t tensor_words_argsort_stable(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_argsort_stable(self, stable, -1, false, &made);
+  tensor_status status = tensor_argsort_stable(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -554,9 +560,9 @@ TENSOR_API tensor_status tensor_msort_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_msort(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_msort(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_msort(self, &made);
+  tensor_status status = tensor_msort(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -604,9 +610,9 @@ TENSOR_API tensor_status tensor_median(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_median(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_median(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_median(self, &made);
+  tensor_status status = tensor_median(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -650,9 +656,9 @@ TENSOR_API tensor_status tensor_nanmedian(const tensor_t *self, tensor_t **out) 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_nanmedian(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_nanmedian(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_nanmedian(self, &made);
+  tensor_status status = tensor_nanmedian(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -806,15 +812,15 @@ TENSOR_API tensor_status tensor_searchsorted_scalar_out(const tensor_t *sorted_s
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_searchsorted(const tensor_t *sorted_sequence, const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_searchsorted(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_searchsorted(sorted_sequence, self, false, false, NULL, NULL, &made);
+  tensor_status status = tensor_searchsorted(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].text, a[5].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_searchsorted_scalar(const tensor_t *sorted_sequence, tensor_scalar self) {
+TENSOR_API intptr_t tensor_words_searchsorted_scalar(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_searchsorted_scalar(sorted_sequence, self, false, false, NULL, NULL, &made);
+  tensor_status status = tensor_searchsorted_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, a[4].text, a[5].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -874,15 +880,15 @@ TENSOR_API tensor_status tensor_bucketize_scalar_out(tensor_scalar self, const t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_bucketize(const tensor_t *self, const tensor_t *boundaries) {
+TENSOR_API intptr_t tensor_words_bucketize(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_bucketize(self, boundaries, false, false, &made);
+  tensor_status status = tensor_bucketize(a[0].pointer, a[1].pointer, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_bucketize_scalar(tensor_scalar self, const tensor_t *boundaries) {
+TENSOR_API intptr_t tensor_words_bucketize_scalar(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_bucketize_scalar(self, boundaries, false, false, &made);
+  tensor_status status = tensor_bucketize_scalar(a[0].scalar, a[1].pointer, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -981,15 +987,15 @@ TENSOR_API tensor_status tensor_isin_scalar_out(const tensor_t *elements, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_isin(const tensor_t *elements, const tensor_t *test_elements) {
+TENSOR_API intptr_t tensor_words_isin(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_isin(elements, test_elements, false, false, &made);
+  tensor_status status = tensor_isin(a[0].pointer, a[1].pointer, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_isin_scalar(const tensor_t *elements, tensor_scalar test_elements) {
+TENSOR_API intptr_t tensor_words_isin_scalar(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_isin_scalar(elements, test_elements, false, false, &made);
+  tensor_status status = tensor_isin_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1022,11 +1028,13 @@ TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_erf(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_erf(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_erf(self, &made);
+  tensor_status status = tensor_erf(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_erf_(const lt_value *a) { return tensor_erf_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfc", "out");
@@ -1057,11 +1065,13 @@ TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_erfc(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_erfc(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_erfc(self, &made);
+  tensor_status status = tensor_erfc(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_erfc_(const lt_value *a) { return tensor_erfc_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfinv", "out");
@@ -1092,11 +1102,13 @@ TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_erfinv(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_erfinv(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_erfinv(self, &made);
+  tensor_status status = tensor_erfinv(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_erfinv_(const lt_value *a) { return tensor_erfinv_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "lgamma", "out");
@@ -1127,11 +1139,13 @@ TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_lgamma(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_lgamma(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_lgamma(self, &made);
+  tensor_status status = tensor_lgamma(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_lgamma_(const lt_value *a) { return tensor_lgamma_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "digamma", "out");
@@ -1162,11 +1176,13 @@ TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_digamma(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_digamma(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_digamma(self, &made);
+  tensor_status status = tensor_digamma(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_digamma_(const lt_value *a) { return tensor_digamma_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "i0", "out");
@@ -1197,11 +1213,13 @@ TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_i0(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_i0(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_i0(self, &made);
+  tensor_status status = tensor_i0(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_i0_(const lt_value *a) { return tensor_i0_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinc", "out");
@@ -1232,11 +1250,13 @@ TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_sinc(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_sinc(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_sinc(self, &made);
+  tensor_status status = tensor_sinc(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_sinc_(const lt_value *a) { return tensor_sinc_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, tensor_t **out) {
   LT_RESULT(out, "logit", "out");
@@ -1270,11 +1290,13 @@ TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *ep
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_logit(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_logit(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_logit(self, NULL, &made);
+  tensor_status status = tensor_logit(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_logit_(const lt_value *a) { return tensor_logit_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "polygamma", "out");
@@ -1299,9 +1321,9 @@ TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_polygamma(int64_t n, const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_polygamma(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_polygamma(n, self, &made);
+  tensor_status status = tensor_polygamma(a[0].i, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1337,11 +1359,13 @@ TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_mvlgamma(const tensor_t *self, int64_t p) {
+TENSOR_API intptr_t tensor_words_mvlgamma(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_mvlgamma(self, p, &made);
+  tensor_status status = tensor_mvlgamma(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_mvlgamma_(const lt_value *a) { return tensor_mvlgamma_(a[0].pointer, a[1].i); }
 
 TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igamma", "out");
@@ -1375,11 +1399,13 @@ TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_igamma(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_igamma(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_igamma(self, other, &made);
+  tensor_status status = tensor_igamma(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_igamma_(const lt_value *a) { return tensor_igamma_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igammac", "out");
@@ -1413,11 +1439,13 @@ TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_igammac(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_igammac(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_igammac(self, other, &made);
+  tensor_status status = tensor_igammac(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_igammac_(const lt_value *a) { return tensor_igammac_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logaddexp", "out");
@@ -1442,9 +1470,9 @@ TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_logaddexp(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_logaddexp(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_logaddexp(self, other, &made);
+  tensor_status status = tensor_logaddexp(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1471,9 +1499,9 @@ TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_logaddexp2(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_logaddexp2(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_logaddexp2(self, other, &made);
+  tensor_status status = tensor_logaddexp2(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1544,17 +1572,21 @@ TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_sc
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_xlogy(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_xlogy(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_xlogy(self, other, &made);
+  tensor_status status = tensor_xlogy(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_xlogy_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_xlogy_scalar(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_xlogy_scalar(self, other, &made);
+  tensor_status status = tensor_xlogy_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_xlogy_(const lt_value *a) { return tensor_xlogy_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_xlogy_scalar_(const lt_value *a) { return tensor_xlogy_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "gcd", "out");
@@ -1588,11 +1620,13 @@ TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_gcd(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_gcd(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_gcd(self, other, &made);
+  tensor_status status = tensor_gcd(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_gcd_(const lt_value *a) { return tensor_gcd_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "lcm", "out");
@@ -1626,11 +1660,13 @@ TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_lcm(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_lcm(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_lcm(self, other, &made);
+  tensor_status status = tensor_lcm(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_lcm_(const lt_value *a) { return tensor_lcm_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "nextafter", "out");
@@ -1664,11 +1700,13 @@ TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_nextafter(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_nextafter(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_nextafter(self, other, &made);
+  tensor_status status = tensor_nextafter(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_nextafter_(const lt_value *a) { return tensor_nextafter_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *values, tensor_t **out) {
   LT_RESULT(out, "heaviside", "out");
@@ -1702,11 +1740,13 @@ TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_heaviside(const tensor_t *self, const tensor_t *values) {
+TENSOR_API intptr_t tensor_words_heaviside(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_heaviside(self, values, &made);
+  tensor_status status = tensor_heaviside(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_heaviside_(const lt_value *a) { return tensor_heaviside_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ldexp", "out");
@@ -1740,11 +1780,13 @@ TENSOR_API tensor_status tensor_ldexp_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_ldexp(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_ldexp(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_ldexp(self, other, &made);
+  tensor_status status = tensor_ldexp(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_ldexp_(const lt_value *a) { return tensor_ldexp_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa, tensor_t **exponent) {
   LT_RESULT(mantissa, "frexp", "mantissa");
@@ -1808,11 +1850,13 @@ TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const doubl
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_nan_to_num(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_nan_to_num(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_nan_to_num(self, NULL, NULL, NULL, &made);
+  tensor_status status = tensor_nan_to_num(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_nan_to_num_(const lt_value *a) { return tensor_nan_to_num_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer); }
 
 TENSOR_API tensor_status tensor_deg2rad(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "deg2rad", "out");
@@ -1843,11 +1887,13 @@ TENSOR_API tensor_status tensor_deg2rad_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_deg2rad(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_deg2rad(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_deg2rad(self, &made);
+  tensor_status status = tensor_deg2rad(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_deg2rad_(const lt_value *a) { return tensor_deg2rad_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_rad2deg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "rad2deg", "out");
@@ -1878,11 +1924,13 @@ TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_rad2deg(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_rad2deg(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_rad2deg(self, &made);
+  tensor_status status = tensor_rad2deg(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_rad2deg_(const lt_value *a) { return tensor_rad2deg_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.expit", "out");
@@ -1905,9 +1953,9 @@ TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_expit(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_expit(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_expit(self, &made);
+  tensor_status status = tensor_special_expit(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1932,9 +1980,9 @@ TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_exp2(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_exp2(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_exp2(self, &made);
+  tensor_status status = tensor_special_exp2(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1959,9 +2007,9 @@ TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_expm1(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_expm1(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_expm1(self, &made);
+  tensor_status status = tensor_special_expm1(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1986,9 +2034,9 @@ TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_log1p(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_log1p(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_log1p(self, &made);
+  tensor_status status = tensor_special_log1p(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2013,9 +2061,9 @@ TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_erf(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_erf(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_erf(self, &made);
+  tensor_status status = tensor_special_erf(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2040,9 +2088,9 @@ TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_erfc(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_erfc(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_erfc(self, &made);
+  tensor_status status = tensor_special_erfc(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2067,9 +2115,9 @@ TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_erfinv(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_erfinv(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_erfinv(self, &made);
+  tensor_status status = tensor_special_erfinv(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2094,9 +2142,9 @@ TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_gammaln(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_gammaln(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_gammaln(self, &made);
+  tensor_status status = tensor_special_gammaln(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2121,9 +2169,9 @@ TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_digamma(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_digamma(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_digamma(self, &made);
+  tensor_status status = tensor_special_digamma(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2148,9 +2196,9 @@ TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_psi(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_psi(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_psi(self, &made);
+  tensor_status status = tensor_special_psi(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2175,9 +2223,9 @@ TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_i0(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_i0(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_i0(self, &made);
+  tensor_status status = tensor_special_i0(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2202,9 +2250,9 @@ TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_sinc(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_sinc(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_sinc(self, &made);
+  tensor_status status = tensor_special_sinc(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2231,9 +2279,9 @@ TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_round(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_round(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_round(self, 0, &made);
+  tensor_status status = tensor_special_round(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2260,9 +2308,9 @@ TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const do
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_logit(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_logit(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_logit(self, NULL, &made);
+  tensor_status status = tensor_special_logit(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2289,9 +2337,9 @@ TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_polygamma(int64_t n, const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_polygamma(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_polygamma(n, self, &made);
+  tensor_status status = tensor_special_polygamma(a[0].i, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2318,9 +2366,9 @@ TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, i
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_multigammaln(const tensor_t *self, int64_t p) {
+TENSOR_API intptr_t tensor_words_special_multigammaln(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_multigammaln(self, p, &made);
+  tensor_status status = tensor_special_multigammaln(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2347,9 +2395,9 @@ TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_gammainc(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_special_gammainc(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_gammainc(self, other, &made);
+  tensor_status status = tensor_special_gammainc(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2376,9 +2424,9 @@ TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, cons
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_gammaincc(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_special_gammaincc(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_gammaincc(self, other, &made);
+  tensor_status status = tensor_special_gammaincc(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2430,15 +2478,15 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_xlogy(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_special_xlogy(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_xlogy(self, other, &made);
+  tensor_status status = tensor_special_xlogy(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_special_xlogy_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_special_xlogy_scalar(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_xlogy_scalar(self, other, &made);
+  tensor_status status = tensor_special_xlogy_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2490,15 +2538,15 @@ TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self,
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_xlog1py(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_special_xlog1py(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_xlog1py(self, other, &made);
+  tensor_status status = tensor_special_xlog1py(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_special_xlog1py_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_special_xlog1py_scalar(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_xlog1py_scalar(self, other, &made);
+  tensor_status status = tensor_special_xlog1py_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2550,15 +2598,15 @@ TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_zeta(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_special_zeta(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_zeta(self, other, &made);
+  tensor_status status = tensor_special_zeta(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_special_zeta_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_special_zeta_scalar(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_zeta_scalar(self, other, &made);
+  tensor_status status = tensor_special_zeta_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2591,9 +2639,9 @@ TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_diff(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_diff(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_diff(self, 1, -1, NULL, NULL, &made);
+  tensor_status status = tensor_diff(a[0].pointer, a[1].i, a[2].i, a[3].pointer, a[4].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2611,9 +2659,9 @@ TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, i
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_trapezoid(const tensor_t *y) {
+TENSOR_API intptr_t tensor_words_trapezoid(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_trapezoid(y, tensor_int(1), -1, &made);
+  tensor_status status = tensor_trapezoid(a[0].pointer, a[1].scalar, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2631,9 +2679,9 @@ TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_trapezoid_x(const tensor_t *y, const tensor_t *x) {
+TENSOR_API intptr_t tensor_words_trapezoid_x(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_trapezoid_x(y, x, -1, &made);
+  tensor_status status = tensor_trapezoid_x(a[0].pointer, a[1].pointer, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2651,9 +2699,9 @@ TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_trapz(const tensor_t *y) {
+TENSOR_API intptr_t tensor_words_trapz(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_trapz(y, tensor_int(1), -1, &made);
+  tensor_status status = tensor_trapz(a[0].pointer, a[1].scalar, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2671,9 +2719,9 @@ TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, in
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_trapz_x(const tensor_t *y, const tensor_t *x) {
+TENSOR_API intptr_t tensor_words_trapz_x(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_trapz_x(y, x, -1, &made);
+  tensor_status status = tensor_trapz_x(a[0].pointer, a[1].pointer, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2691,9 +2739,9 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_s
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_cumulative_trapezoid(const tensor_t *y) {
+TENSOR_API intptr_t tensor_words_cumulative_trapezoid(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_cumulative_trapezoid(y, tensor_int(1), -1, &made);
+  tensor_status status = tensor_cumulative_trapezoid(a[0].pointer, a[1].scalar, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2711,9 +2759,9 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_cumulative_trapezoid_x(const tensor_t *y, const tensor_t *x) {
+TENSOR_API intptr_t tensor_words_cumulative_trapezoid_x(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_cumulative_trapezoid_x(y, x, -1, &made);
+  tensor_status status = tensor_cumulative_trapezoid_x(a[0].pointer, a[1].pointer, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2732,9 +2780,9 @@ TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, co
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_cov(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_cov(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_cov(self, 1, NULL, NULL, &made);
+  tensor_status status = tensor_cov(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2750,9 +2798,9 @@ TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_corrcoef(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_corrcoef(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_corrcoef(self, &made);
+  tensor_status status = tensor_corrcoef(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2781,9 +2829,9 @@ TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_cross(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_cross(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_cross(self, other, TENSOR_NONE, &made);
+  tensor_status status = tensor_cross(a[0].pointer, a[1].pointer, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2799,9 +2847,9 @@ TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_trace(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_trace(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_trace(self, &made);
+  tensor_status status = tensor_trace(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2819,9 +2867,9 @@ TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_dist(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_dist(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_dist(self, other, tensor_int(2), &made);
+  tensor_status status = tensor_dist(a[0].pointer, a[1].pointer, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2839,9 +2887,9 @@ TENSOR_API tensor_status tensor_bincount(const tensor_t *self, const tensor_t *w
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_bincount(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_bincount(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_bincount(self, NULL, 0, &made);
+  tensor_status status = tensor_bincount(a[0].pointer, a[1].pointer, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2872,9 +2920,9 @@ TENSOR_API tensor_status tensor_histc_out(const tensor_t *self, int64_t bins, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_histc(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_histc(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_histc(self, 100, tensor_int(0), tensor_int(0), &made);
+  tensor_status status = tensor_histc(a[0].pointer, a[1].i, a[2].scalar, a[3].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3032,6 +3080,18 @@ TENSOR_API tensor_status tensor_quantile_scalar_out(const tensor_t *self, tensor
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_quantile(const lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantile(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_words_quantile_scalar(const lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantile_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, a[4].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_nanquantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
   LT_RESULT(out, "nanquantile", "out");
   lt_value a[5];
@@ -3090,6 +3150,18 @@ TENSOR_API tensor_status tensor_nanquantile_scalar_out(const tensor_t *self, ten
   LT_OUTPUT(frame.out[0], out, "nanquantile", "out");
   tensor_status status = lt_invoke(&frame, "nanquantile");
   return status;
+}
+
+TENSOR_API intptr_t tensor_words_nanquantile(const lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_nanquantile(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_words_nanquantile_scalar(const lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_nanquantile_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, a[4].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spacing, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
@@ -3175,11 +3247,13 @@ TENSOR_API tensor_status tensor_renorm_out(const tensor_t *self, tensor_scalar p
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_renorm(const tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm) {
+TENSOR_API intptr_t tensor_words_renorm(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_renorm(self, p, dim, maxnorm, &made);
+  tensor_status status = tensor_renorm(a[0].pointer, a[1].scalar, a[2].i, a[3].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_renorm_(const lt_value *a) { return tensor_renorm_(a[0].pointer, a[1].scalar, a[2].i, a[3].scalar); }
 
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "from_data", "out");
@@ -3193,12 +3267,6 @@ TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_brief_from_data(void *data, const int64_t *size, int64_t size_len) {
-  tensor_t *made;
-  tensor_status status = tensor_from_data(data, size, size_len, TENSOR_DTYPE_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only, tensor_t **out) {
@@ -3218,12 +3286,6 @@ TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dty
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_brief_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only) {
-  tensor_t *made;
-  tensor_status status = tensor_from_blob(data, nbytes, dtype, size, size_len, stride, stride_len, deleter, context, read_only, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
@@ -3295,9 +3357,9 @@ TENSOR_API tensor_status tensor_from_file(const char *filename, int32_t shared, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_from_file(const char *filename) {
+TENSOR_API intptr_t tensor_words_from_file(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_from_file(filename, -1, 0, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_from_file(a[0].text, a[1].i, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3308,6 +3370,8 @@ TENSOR_API tensor_status tensor_share_memory_(tensor_t *self) {
   tensor_status status = lt_invoke(&frame, "share_memory_");
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_share_memory_(const lt_value *a) { return tensor_share_memory_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_is_shared(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_shared", "out");
@@ -3333,9 +3397,9 @@ TENSOR_API tensor_status tensor_pin_memory(const tensor_t *self, tensor_t **out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_pin_memory(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_pin_memory(const lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_pin_memory(self, &made);
+  tensor_status status = tensor_pin_memory(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3425,12 +3489,6 @@ TENSOR_API tensor_status tensor_storage_view(const tensor_storage_t *self, tenso
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_brief_storage_view(const tensor_storage_t *self) {
-  tensor_t *made;
-  tensor_status status = tensor_storage_view(self, TENSOR_DTYPE_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_storage_slice(const tensor_storage_t *self, int64_t start, int64_t stop, tensor_storage_t **out) {

@@ -2650,11 +2650,11 @@ export function trueDivideAsync(input: Tensor | Scalar, other: Tensor | Scalar, 
  * Divides `self` by `other` and rounds towards minus infinity; the shapes broadcast. Integers stay integers; dividing them
  * by 0 is an error.
  */
-export function floorDivide(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
-export function floorDivide(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+export function floorDivide(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
+export function floorDivide(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
 /** floorDivide, off the event loop. */
-export function floorDivideAsync(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
-export function floorDivideAsync(input: Tensor, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
+export function floorDivideAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Promise<Tensor>;
+export function floorDivideAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null }): Promise<Tensor>;
 /**
  * What floor division leaves, with the sign of `other`, as Python's `%`; the shapes broadcast. Integers by 0 are an error.
  */

@@ -24,6 +24,8 @@ def to(self, *args, **kwargs):
     >>> torch.tensor([1, 2]).to(torch.float32)
     tensor([1., 2.])
     """
+    if len(args) == 1 and not kwargs and args[0].__class__ is _dtypes.dtype and isinstance(self, Tensor):
+        return self if self.dtype is args[0] else _f.to(self, dtype=args[0])
     if args:
         first = args[0]
         names = AFTER_DTYPE if is_dtype(first) else AFTER_OTHER if isinstance(first, Tensor) else AFTER_DEVICE
@@ -44,7 +46,7 @@ def to(self, *args, **kwargs):
 
 def cast(name, dtype):
     def method(self, memory_format=None):
-        return to(self, dtype, memory_format=memory_format)
+        return to(self, dtype) if memory_format is None else to(self, dtype, memory_format=memory_format)
 
     method.__name__ = name
     method.__doc__ = f"Converts to {dtype}."

@@ -4,7 +4,7 @@ from itertools import chain
 from struct import Struct
 from struct import error as StructError
 
-from . import _dtypes, _errors
+from . import _direct, _dtypes, _errors
 from . import gen_functions as _f
 from ._convert import NUMBERS, dtype_code, foreign, sequence
 from ._dtypes import DTYPES
@@ -116,6 +116,7 @@ def as_dtype(dtype):
     return None if dtype is None else DTYPES[dtype_code(dtype, "tensor", "dtype")]
 
 
+@_direct.maker
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """Makes a tensor from a copy of `data`: a number, nested sequences of numbers, a tensor, or an array of another library.
 
