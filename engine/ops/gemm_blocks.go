@@ -34,11 +34,12 @@ var (
 	bfloat16GemmKernel, bfloat16GemmDotsKernel = kernel.Get("gemm_bfloat16"), kernel.Get("gemm_dots_bfloat16")
 )
 
-// productKernelOf picks the kernels for dtype d; there are no dots of complex numbers.
-func productKernelOf(d dtype.DType) productKernel {
+// productKernelOf picks the kernels for so many multiplications of dtype d; there are no dots of complex numbers. The
+// instructions for bfloat16 take subnormal numbers for zeros, which small products keep, as PyTorch's do.
+func productKernelOf(d dtype.DType, work int64) productKernel {
 	k := productKernel{gemmKernel.Row(d), dotsKernel.Row(d), d}
 	switch {
-	case bfloat16GemmKernel.Has(d):
+	case bfloat16GemmKernel.Has(d) && work > smallProduct:
 		k.tiles, k.dots = bfloat16GemmKernel.Row(d), bfloat16GemmDotsKernel.Row(d)
 	case d.IsReducedFloat():
 		k.left = dtype.Float32
@@ -60,19 +61,19 @@ func transposedMatrices(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
 // 32 bits and rounded once.
 func multiplyBlocks(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar) error {
 	d := c.DType()
-	fn := productKernelOf(d)
 	ma, mb, mc := matricesOf(a), matricesOf(b), matricesOf(c)
+	work := mc.rows * mc.cols * ma.cols
+	fn := productKernelOf(d, mc.batch*work)
 	turned := mc.cols < mc.rows && mc.cols <= skinny
 	if turned {
 		a, ma, mb, mc = b, mb.transposed(), ma.transposed(), mc.transposed()
 	}
-	inner := ma.cols
 	run := fn.tiles
-	along := fn.dots != 0 && mc.rows <= skinny && inner >= leastAlong && mb.row == 1
+	along := fn.dots != 0 && mc.rows <= skinny && ma.cols >= leastAlong && mb.row == 1
 	if along {
 		run = fn.dots
 	}
-	if fn.left != d || ma.column != 1 && (along || fn.left.Size() == 2 || mc.rows*mc.cols*inner > smallProduct) {
+	if fn.left != d || ma.column != 1 && (along || fn.left.Size() == 2 || work > smallProduct) {
 		if turned {
 			var err error
 			if a, err = transposedMatrices(op, a); err != nil {
@@ -87,7 +88,7 @@ func multiplyBlocks(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 		defer whole.Release()
 		ma = matricesOf(whole)
 	}
-	g := kernel.Gemm{A: ma.data, B: mb.data, C: mc.data, Batch: mc.batch, M: mc.rows, N: mc.cols, K: inner,
+	g := kernel.Gemm{A: ma.data, B: mb.data, C: mc.data, Batch: mc.batch, M: mc.rows, N: mc.cols, K: ma.cols,
 		ABatch: ma.batchStep, ARow: ma.row, ACol: ma.column, BBatch: mb.batchStep, BRow: mb.row, BCol: mb.column,
 		CBatch: mc.batchStep, CRow: mc.row, CCol: mc.column}
 	tensor.Put(unsafe.Pointer(&g.Alpha), d.Compute(), alpha)

@@ -119,3 +119,13 @@ func TestDotOfNarrowFloatsSumsWidely(t *testing.T) {
 		r.Release()
 	}
 }
+
+// Small products keep subnormal bfloat16, whatever the CPU's instructions do.
+func TestSmallProductsKeepSubnormals(t *testing.T) {
+	tiny, big := math.Ldexp(1, -130), math.Ldexp(1, 20)
+	a, b := given(t, dtype.BFloat16, []int64{2, 1}, tiny, -tiny), given(t, dtype.BFloat16, []int64{1, 1}, big)
+	c, err := Mm(nil, a, b)
+	require.NoError(t, err)
+	defer c.Release()
+	assert.Equal(t, []float64{tiny * big, -tiny * big}, flat(t, c))
+}
