@@ -21,15 +21,11 @@ LT_INLINE float widen(Float16 h) {
 #else
   uint32_t magnitude = (uint32_t)(h.bits & 0x7fff) << 13, sign = (uint32_t)(h.bits & 0x8000) << 16;
   float f;
-  if (magnitude >= 0x0f800000) {  // infinity and NaN keep their exponent of ones
-    magnitude |= 0x7f800000;
-    memcpy(&f, &magnitude, 4);
-  } else {
-    memcpy(&f, &magnitude, 4);
-    f *= 0x1p112f;  // rebiases the exponent, normalising subnormals on the way
-  }
+  memcpy(&f, &magnitude, 4);
+  f *= 0x1p112f;  // rebiases the exponent, normalising subnormals on the way
   uint32_t b;
   memcpy(&b, &f, 4);
+  if (magnitude >= 0x0f800000) b = magnitude | 0x7f800000;  // infinity and NaN
   b |= sign;
   memcpy(&f, &b, 4);
   return f;
