@@ -5,6 +5,7 @@ SONAME := libtensor.so.0
 PREFIX ?= /usr/local
 
 LIB := build/libtensor.so
+DIRECT := build/libtensor_direct.so
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
 OPENBLAS := build/openblas/libscipy_openblas64_.so
@@ -29,7 +30,7 @@ tools:
 
 # ------------------------------------------------------------------------------------------------------------- building
 
-lib: $(LIB) ## Build the shared library
+lib: $(LIB) $(DIRECT) ## Build the shared libraries
 
 # go decides what is out of date, so that the rule always runs.
 $(LIB): FORCE $(OPENBLAS)
@@ -39,6 +40,11 @@ $(LIB): FORCE $(OPENBLAS)
 	@rm -f build/libtensor.h
 	@ln -sf libtensor.so build/$(SONAME)
 	@ln -sf openblas/$(notdir $(OPENBLAS)) build/$(notdir $(OPENBLAS))
+
+# Python's calls past ctypes. It takes its symbols from the interpreter that loads it.
+$(DIRECT): $(wildcard bindings/python/direct/*) capi/value.h include/tensor.h
+	@mkdir -p $(@D)
+	@$(CC) -std=c11 -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror $(CFLAGS) -o $@ $(filter %.c,$^)
 
 $(VENV)/ready: .ci/requirements.txt
 	@echo "setting up $(VENV)"
@@ -54,7 +60,7 @@ $(OPENBLAS): $(VENV)/ready
 	@touch $@
 
 PYTHON_SOURCES := $(shell find bindings/python -name '*.py' -not -path '*/tests/*' -o -name '*.pyi' -o -name pyproject.toml)
-$(VENV)/installed: $(VENV)/ready $(LIB) $(PYTHON_SOURCES)
+$(VENV)/installed: $(VENV)/ready $(LIB) $(DIRECT) $(PYTHON_SOURCES)
 	@echo "installing the Python package"
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall ./bindings/python
 	@touch $@
@@ -98,6 +104,7 @@ test-install: tools $(LIB) ## Consumers of an installed prefix: cc, pkg-config, 
 
 test-python: setup ## The Python package's suite, with the reference cases
 	cd bindings/python && ../../$(PYTHON) -m pytest -q tests
+	PYTHON=$(PYTHON) LIB=$(LIB) bindings/python/direct/sanitize
 
 test-node: setup $(ADDON) ## The Node addon's suite, with every operator beside Python
 	$(PYTHON) capi/test/operators.py build/operators

@@ -43,7 +43,7 @@ var calls = [...]func(frame) error{
 		return f.setTensors(err, r0)
 	}, // true_divide
 	func(f frame) error {
-		r0, err := ops.FloorDivide(f.out(0), f.tensor(0), f.operand(1))
+		r0, err := ops.FloorDivide(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // floor_divide
 	func(f frame) error {

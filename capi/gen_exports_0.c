@@ -74,17 +74,21 @@ TENSOR_API tensor_status tensor_add_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_add(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_add(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_add(self, other, tensor_int(1), &made);
+  tensor_status status = tensor_add(a[0].pointer, a[1].pointer, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_add_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_add_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_add_scalar(self, other, tensor_int(1), &made);
+  tensor_status status = tensor_add_scalar(a[0].pointer, a[1].scalar, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_add_(lt_value *a) { return tensor_add_(a[0].pointer, a[1].pointer, a[2].scalar); }
+
+TENSOR_API intptr_t tensor_words_add_scalar_(lt_value *a) { return tensor_add_scalar_(a[0].pointer, a[1].scalar, a[2].scalar); }
 
 TENSOR_API tensor_status tensor_sub(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "sub", "out");
@@ -159,17 +163,21 @@ TENSOR_API tensor_status tensor_sub_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_sub(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_sub(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_sub(self, other, tensor_int(1), &made);
+  tensor_status status = tensor_sub(a[0].pointer, a[1].pointer, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_sub_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_sub_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_sub_scalar(self, other, tensor_int(1), &made);
+  tensor_status status = tensor_sub_scalar(a[0].pointer, a[1].scalar, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_sub_(lt_value *a) { return tensor_sub_(a[0].pointer, a[1].pointer, a[2].scalar); }
+
+TENSOR_API intptr_t tensor_words_sub_scalar_(lt_value *a) { return tensor_sub_scalar_(a[0].pointer, a[1].scalar, a[2].scalar); }
 
 TENSOR_API tensor_status tensor_subtract(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "subtract", "out");
@@ -244,17 +252,21 @@ TENSOR_API tensor_status tensor_subtract_scalar_out(const tensor_t *self, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_subtract(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_subtract(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_subtract(self, other, tensor_int(1), &made);
+  tensor_status status = tensor_subtract(a[0].pointer, a[1].pointer, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_subtract_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_subtract_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_subtract_scalar(self, other, tensor_int(1), &made);
+  tensor_status status = tensor_subtract_scalar(a[0].pointer, a[1].scalar, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_subtract_(lt_value *a) { return tensor_subtract_(a[0].pointer, a[1].pointer, a[2].scalar); }
+
+TENSOR_API intptr_t tensor_words_subtract_scalar_(lt_value *a) { return tensor_subtract_scalar_(a[0].pointer, a[1].scalar, a[2].scalar); }
 
 TENSOR_API tensor_status tensor_rsub(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "rsub", "out");
@@ -285,15 +297,15 @@ TENSOR_API tensor_status tensor_rsub_scalar(const tensor_t *self, tensor_scalar 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_rsub(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_rsub(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_rsub(self, other, tensor_int(1), &made);
+  tensor_status status = tensor_rsub(a[0].pointer, a[1].pointer, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_rsub_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_rsub_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_rsub_scalar(self, other, tensor_int(1), &made);
+  tensor_status status = tensor_rsub_scalar(a[0].pointer, a[1].scalar, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -364,17 +376,21 @@ TENSOR_API tensor_status tensor_mul_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_mul(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_mul(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_mul(self, other, &made);
+  tensor_status status = tensor_mul(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_mul_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_mul_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_mul_scalar(self, other, &made);
+  tensor_status status = tensor_mul_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_mul_(lt_value *a) { return tensor_mul_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_mul_scalar_(lt_value *a) { return tensor_mul_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_multiply(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "multiply", "out");
@@ -443,17 +459,21 @@ TENSOR_API tensor_status tensor_multiply_scalar_out(const tensor_t *self, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_multiply(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_multiply(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_multiply(self, other, &made);
+  tensor_status status = tensor_multiply(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_multiply_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_multiply_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_multiply_scalar(self, other, &made);
+  tensor_status status = tensor_multiply_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_multiply_(lt_value *a) { return tensor_multiply_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_multiply_scalar_(lt_value *a) { return tensor_multiply_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_div(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t **out) {
   LT_RESULT(out, "div", "out");
@@ -528,17 +548,21 @@ TENSOR_API tensor_status tensor_div_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_div(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_div(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_div(self, other, NULL, &made);
+  tensor_status status = tensor_div(a[0].pointer, a[1].pointer, a[2].text, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_div_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_div_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_div_scalar(self, other, NULL, &made);
+  tensor_status status = tensor_div_scalar(a[0].pointer, a[1].scalar, a[2].text, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_div_(lt_value *a) { return tensor_div_(a[0].pointer, a[1].pointer, a[2].text); }
+
+TENSOR_API intptr_t tensor_words_div_scalar_(lt_value *a) { return tensor_div_scalar_(a[0].pointer, a[1].scalar, a[2].text); }
 
 TENSOR_API tensor_status tensor_divide(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t **out) {
   LT_RESULT(out, "divide", "out");
@@ -613,17 +637,21 @@ TENSOR_API tensor_status tensor_divide_scalar_out(const tensor_t *self, tensor_s
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_divide(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_divide(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_divide(self, other, NULL, &made);
+  tensor_status status = tensor_divide(a[0].pointer, a[1].pointer, a[2].text, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_divide_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_divide_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_divide_scalar(self, other, NULL, &made);
+  tensor_status status = tensor_divide_scalar(a[0].pointer, a[1].scalar, a[2].text, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_divide_(lt_value *a) { return tensor_divide_(a[0].pointer, a[1].pointer, a[2].text); }
+
+TENSOR_API intptr_t tensor_words_divide_scalar_(lt_value *a) { return tensor_divide_scalar_(a[0].pointer, a[1].scalar, a[2].text); }
 
 TENSOR_API tensor_status tensor_true_divide(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "true_divide", "out");
@@ -692,17 +720,21 @@ TENSOR_API tensor_status tensor_true_divide_scalar_out(const tensor_t *self, ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_true_divide(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_true_divide(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_true_divide(self, other, &made);
+  tensor_status status = tensor_true_divide(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_true_divide_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_true_divide_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_true_divide_scalar(self, other, &made);
+  tensor_status status = tensor_true_divide_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_true_divide_(lt_value *a) { return tensor_true_divide_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_true_divide_scalar_(lt_value *a) { return tensor_true_divide_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_floor_divide(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "floor_divide", "out");
@@ -771,17 +803,21 @@ TENSOR_API tensor_status tensor_floor_divide_scalar_out(const tensor_t *self, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_floor_divide(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_floor_divide(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_floor_divide(self, other, &made);
+  tensor_status status = tensor_floor_divide(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_floor_divide_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_floor_divide_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_floor_divide_scalar(self, other, &made);
+  tensor_status status = tensor_floor_divide_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_floor_divide_(lt_value *a) { return tensor_floor_divide_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_floor_divide_scalar_(lt_value *a) { return tensor_floor_divide_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_remainder(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "remainder", "out");
@@ -850,17 +886,21 @@ TENSOR_API tensor_status tensor_remainder_scalar_out(const tensor_t *self, tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_remainder(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_remainder(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_remainder(self, other, &made);
+  tensor_status status = tensor_remainder(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_remainder_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_remainder_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_remainder_scalar(self, other, &made);
+  tensor_status status = tensor_remainder_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_remainder_(lt_value *a) { return tensor_remainder_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_remainder_scalar_(lt_value *a) { return tensor_remainder_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_fmod(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmod", "out");
@@ -929,17 +969,21 @@ TENSOR_API tensor_status tensor_fmod_scalar_out(const tensor_t *self, tensor_sca
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_fmod(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_fmod(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_fmod(self, other, &made);
+  tensor_status status = tensor_fmod(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_fmod_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_fmod_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_fmod_scalar(self, other, &made);
+  tensor_status status = tensor_fmod_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_fmod_(lt_value *a) { return tensor_fmod_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_fmod_scalar_(lt_value *a) { return tensor_fmod_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_pow(const tensor_t *self, const tensor_t *exponent, tensor_t **out) {
   LT_RESULT(out, "pow", "out");
@@ -1008,17 +1052,21 @@ TENSOR_API tensor_status tensor_pow_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_pow(const tensor_t *self, const tensor_t *exponent) {
+TENSOR_API intptr_t tensor_words_pow(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_pow(self, exponent, &made);
+  tensor_status status = tensor_pow(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_pow_scalar(const tensor_t *self, tensor_scalar exponent) {
+TENSOR_API intptr_t tensor_words_pow_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_pow_scalar(self, exponent, &made);
+  tensor_status status = tensor_pow_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_pow_(lt_value *a) { return tensor_pow_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_pow_scalar_(lt_value *a) { return tensor_pow_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_float_power(const tensor_t *self, const tensor_t *exponent, tensor_t **out) {
   LT_RESULT(out, "float_power", "out");
@@ -1087,17 +1135,21 @@ TENSOR_API tensor_status tensor_float_power_scalar_out(const tensor_t *self, ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_float_power(const tensor_t *self, const tensor_t *exponent) {
+TENSOR_API intptr_t tensor_words_float_power(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_float_power(self, exponent, &made);
+  tensor_status status = tensor_float_power(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_float_power_scalar(const tensor_t *self, tensor_scalar exponent) {
+TENSOR_API intptr_t tensor_words_float_power_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_float_power_scalar(self, exponent, &made);
+  tensor_status status = tensor_float_power_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_float_power_(lt_value *a) { return tensor_float_power_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_float_power_scalar_(lt_value *a) { return tensor_float_power_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_neg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "neg", "out");
@@ -1128,11 +1180,13 @@ TENSOR_API tensor_status tensor_neg_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_neg(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_neg(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_neg(self, &made);
+  tensor_status status = tensor_neg(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_neg_(lt_value *a) { return tensor_neg_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_negative(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "negative", "out");
@@ -1163,11 +1217,13 @@ TENSOR_API tensor_status tensor_negative_out(const tensor_t *self, tensor_t *out
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_negative(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_negative(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_negative(self, &made);
+  tensor_status status = tensor_negative(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_negative_(lt_value *a) { return tensor_negative_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_positive(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "positive", "out");
@@ -1181,9 +1237,9 @@ TENSOR_API tensor_status tensor_positive(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_positive(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_positive(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_positive(self, &made);
+  tensor_status status = tensor_positive(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1216,11 +1272,13 @@ TENSOR_API tensor_status tensor_square_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_square(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_square(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_square(self, &made);
+  tensor_status status = tensor_square(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_square_(lt_value *a) { return tensor_square_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_reciprocal(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "reciprocal", "out");
@@ -1251,11 +1309,13 @@ TENSOR_API tensor_status tensor_reciprocal_out(const tensor_t *self, tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_reciprocal(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_reciprocal(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_reciprocal(self, &made);
+  tensor_status status = tensor_reciprocal(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_reciprocal_(lt_value *a) { return tensor_reciprocal_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_abs(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "abs", "out");
@@ -1286,11 +1346,13 @@ TENSOR_API tensor_status tensor_abs_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_abs(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_abs(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_abs(self, &made);
+  tensor_status status = tensor_abs(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_abs_(lt_value *a) { return tensor_abs_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_absolute(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "absolute", "out");
@@ -1321,11 +1383,13 @@ TENSOR_API tensor_status tensor_absolute_out(const tensor_t *self, tensor_t *out
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_absolute(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_absolute(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_absolute(self, &made);
+  tensor_status status = tensor_absolute(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_absolute_(lt_value *a) { return tensor_absolute_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_sign(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sign", "out");
@@ -1356,11 +1420,13 @@ TENSOR_API tensor_status tensor_sign_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_sign(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_sign(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_sign(self, &made);
+  tensor_status status = tensor_sign(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_sign_(lt_value *a) { return tensor_sign_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_sgn(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sgn", "out");
@@ -1391,11 +1457,13 @@ TENSOR_API tensor_status tensor_sgn_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_sgn(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_sgn(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_sgn(self, &made);
+  tensor_status status = tensor_sgn(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_sgn_(lt_value *a) { return tensor_sgn_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_copysign(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "copysign", "out");
@@ -1464,17 +1532,21 @@ TENSOR_API tensor_status tensor_copysign_scalar_out(const tensor_t *self, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_copysign(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_copysign(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_copysign(self, other, &made);
+  tensor_status status = tensor_copysign(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_copysign_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_copysign_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_copysign_scalar(self, other, &made);
+  tensor_status status = tensor_copysign_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_copysign_(lt_value *a) { return tensor_copysign_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_copysign_scalar_(lt_value *a) { return tensor_copysign_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_addcmul(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "addcmul", "out");
@@ -1514,11 +1586,13 @@ TENSOR_API tensor_status tensor_addcmul_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_addcmul(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2) {
+TENSOR_API intptr_t tensor_words_addcmul(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_addcmul(self, tensor1, tensor2, tensor_int(1), &made);
+  tensor_status status = tensor_addcmul(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_addcmul_(lt_value *a) { return tensor_addcmul_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar); }
 
 TENSOR_API tensor_status tensor_addcdiv(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "addcdiv", "out");
@@ -1558,11 +1632,13 @@ TENSOR_API tensor_status tensor_addcdiv_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_addcdiv(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2) {
+TENSOR_API intptr_t tensor_words_addcdiv(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_addcdiv(self, tensor1, tensor2, tensor_int(1), &made);
+  tensor_status status = tensor_addcdiv(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_addcdiv_(lt_value *a) { return tensor_addcdiv_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar); }
 
 TENSOR_API tensor_status tensor_lerp(const tensor_t *self, const tensor_t *end, const tensor_t *weight, tensor_t **out) {
   LT_RESULT(out, "lerp", "out");
@@ -1637,17 +1713,21 @@ TENSOR_API tensor_status tensor_lerp_scalar_out(const tensor_t *self, const tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_lerp(const tensor_t *self, const tensor_t *end, const tensor_t *weight) {
+TENSOR_API intptr_t tensor_words_lerp(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_lerp(self, end, weight, &made);
+  tensor_status status = tensor_lerp(a[0].pointer, a[1].pointer, a[2].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_lerp_scalar(const tensor_t *self, const tensor_t *end, tensor_scalar weight) {
+TENSOR_API intptr_t tensor_words_lerp_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_lerp_scalar(self, end, weight, &made);
+  tensor_status status = tensor_lerp_scalar(a[0].pointer, a[1].pointer, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_lerp_(lt_value *a) { return tensor_lerp_(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+TENSOR_API intptr_t tensor_words_lerp_scalar_(lt_value *a) { return tensor_lerp_scalar_(a[0].pointer, a[1].pointer, a[2].scalar); }
 
 TENSOR_API tensor_status tensor_eq(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "eq", "out");
@@ -1716,17 +1796,21 @@ TENSOR_API tensor_status tensor_eq_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_eq(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_eq(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_eq(self, other, &made);
+  tensor_status status = tensor_eq(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_eq_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_eq_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_eq_scalar(self, other, &made);
+  tensor_status status = tensor_eq_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_eq_(lt_value *a) { return tensor_eq_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_eq_scalar_(lt_value *a) { return tensor_eq_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_ne(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ne", "out");
@@ -1795,17 +1879,21 @@ TENSOR_API tensor_status tensor_ne_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_ne(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_ne(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_ne(self, other, &made);
+  tensor_status status = tensor_ne(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_ne_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_ne_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_ne_scalar(self, other, &made);
+  tensor_status status = tensor_ne_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_ne_(lt_value *a) { return tensor_ne_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_ne_scalar_(lt_value *a) { return tensor_ne_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_not_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "not_equal", "out");
@@ -1874,17 +1962,21 @@ TENSOR_API tensor_status tensor_not_equal_scalar_out(const tensor_t *self, tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_not_equal(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_not_equal(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_not_equal(self, other, &made);
+  tensor_status status = tensor_not_equal(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_not_equal_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_not_equal_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_not_equal_scalar(self, other, &made);
+  tensor_status status = tensor_not_equal_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_not_equal_(lt_value *a) { return tensor_not_equal_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_not_equal_scalar_(lt_value *a) { return tensor_not_equal_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_lt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "lt", "out");
@@ -1953,17 +2045,21 @@ TENSOR_API tensor_status tensor_lt_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_lt(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_lt(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_lt(self, other, &made);
+  tensor_status status = tensor_lt(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_lt_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_lt_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_lt_scalar(self, other, &made);
+  tensor_status status = tensor_lt_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_lt_(lt_value *a) { return tensor_lt_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_lt_scalar_(lt_value *a) { return tensor_lt_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_less(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less", "out");
@@ -2032,17 +2128,21 @@ TENSOR_API tensor_status tensor_less_scalar_out(const tensor_t *self, tensor_sca
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_less(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_less(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_less(self, other, &made);
+  tensor_status status = tensor_less(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_less_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_less_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_less_scalar(self, other, &made);
+  tensor_status status = tensor_less_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_less_(lt_value *a) { return tensor_less_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_less_scalar_(lt_value *a) { return tensor_less_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_le(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "le", "out");
@@ -2111,17 +2211,21 @@ TENSOR_API tensor_status tensor_le_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_le(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_le(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_le(self, other, &made);
+  tensor_status status = tensor_le(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_le_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_le_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_le_scalar(self, other, &made);
+  tensor_status status = tensor_le_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_le_(lt_value *a) { return tensor_le_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_le_scalar_(lt_value *a) { return tensor_le_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_less_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less_equal", "out");
@@ -2190,17 +2294,21 @@ TENSOR_API tensor_status tensor_less_equal_scalar_out(const tensor_t *self, tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_less_equal(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_less_equal(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_less_equal(self, other, &made);
+  tensor_status status = tensor_less_equal(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_less_equal_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_less_equal_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_less_equal_scalar(self, other, &made);
+  tensor_status status = tensor_less_equal_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_less_equal_(lt_value *a) { return tensor_less_equal_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_less_equal_scalar_(lt_value *a) { return tensor_less_equal_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_gt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "gt", "out");
@@ -2269,17 +2377,21 @@ TENSOR_API tensor_status tensor_gt_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_gt(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_gt(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_gt(self, other, &made);
+  tensor_status status = tensor_gt(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_gt_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_gt_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_gt_scalar(self, other, &made);
+  tensor_status status = tensor_gt_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_gt_(lt_value *a) { return tensor_gt_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_gt_scalar_(lt_value *a) { return tensor_gt_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_greater(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater", "out");
@@ -2348,17 +2460,21 @@ TENSOR_API tensor_status tensor_greater_scalar_out(const tensor_t *self, tensor_
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_greater(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_greater(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_greater(self, other, &made);
+  tensor_status status = tensor_greater(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_greater_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_greater_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_greater_scalar(self, other, &made);
+  tensor_status status = tensor_greater_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_greater_(lt_value *a) { return tensor_greater_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_greater_scalar_(lt_value *a) { return tensor_greater_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_ge(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ge", "out");
@@ -2427,17 +2543,21 @@ TENSOR_API tensor_status tensor_ge_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_ge(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_ge(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_ge(self, other, &made);
+  tensor_status status = tensor_ge(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_ge_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_ge_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_ge_scalar(self, other, &made);
+  tensor_status status = tensor_ge_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_ge_(lt_value *a) { return tensor_ge_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_ge_scalar_(lt_value *a) { return tensor_ge_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_greater_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater_equal", "out");
@@ -2506,17 +2626,21 @@ TENSOR_API tensor_status tensor_greater_equal_scalar_out(const tensor_t *self, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_greater_equal(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_greater_equal(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_greater_equal(self, other, &made);
+  tensor_status status = tensor_greater_equal(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_greater_equal_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_greater_equal_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_greater_equal_scalar(self, other, &made);
+  tensor_status status = tensor_greater_equal_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_greater_equal_(lt_value *a) { return tensor_greater_equal_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_greater_equal_scalar_(lt_value *a) { return tensor_greater_equal_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "equal", "out");
@@ -2547,9 +2671,9 @@ TENSOR_API tensor_status tensor_isclose(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_isclose(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_isclose(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_isclose(self, other, 1e-05, 1e-08, false, &made);
+  tensor_status status = tensor_isclose(a[0].pointer, a[1].pointer, a[2].f, a[3].f, a[4].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2581,9 +2705,9 @@ TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_isnan(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_isnan(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_isnan(self, &made);
+  tensor_status status = tensor_isnan(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2599,9 +2723,9 @@ TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_isinf(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_isinf(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_isinf(self, &made);
+  tensor_status status = tensor_isinf(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2617,9 +2741,9 @@ TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_isfinite(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_isfinite(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_isfinite(self, &made);
+  tensor_status status = tensor_isfinite(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2635,9 +2759,9 @@ TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_isreal(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_isreal(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_isreal(self, &made);
+  tensor_status status = tensor_isreal(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2662,9 +2786,9 @@ TENSOR_API tensor_status tensor_isposinf_out(const tensor_t *self, tensor_t *out
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_isposinf(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_isposinf(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_isposinf(self, &made);
+  tensor_status status = tensor_isposinf(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2689,9 +2813,9 @@ TENSOR_API tensor_status tensor_isneginf_out(const tensor_t *self, tensor_t *out
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_isneginf(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_isneginf(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_isneginf(self, &made);
+  tensor_status status = tensor_isneginf(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2716,9 +2840,9 @@ TENSOR_API tensor_status tensor_signbit_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_signbit(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_signbit(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_signbit(self, &made);
+  tensor_status status = tensor_signbit(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2745,9 +2869,9 @@ TENSOR_API tensor_status tensor_complex_parts_out(const tensor_t *real, const te
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_complex_parts(const tensor_t *real, const tensor_t *imag) {
+TENSOR_API intptr_t tensor_words_complex_parts(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_complex_parts(real, imag, &made);
+  tensor_status status = tensor_complex_parts(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2774,9 +2898,9 @@ TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *a
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_polar(const tensor_t *abs, const tensor_t *angle) {
+TENSOR_API intptr_t tensor_words_polar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_polar(abs, angle, &made);
+  tensor_status status = tensor_polar(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2792,9 +2916,9 @@ TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_real(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_real(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_real(self, &made);
+  tensor_status status = tensor_real(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2810,9 +2934,9 @@ TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_imag(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_imag(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_imag(self, &made);
+  tensor_status status = tensor_imag(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2828,9 +2952,9 @@ TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **ou
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_view_as_real(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_view_as_real(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_view_as_real(self, &made);
+  tensor_status status = tensor_view_as_real(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2846,9 +2970,9 @@ TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_view_as_complex(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_view_as_complex(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_view_as_complex(self, &made);
+  tensor_status status = tensor_view_as_complex(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2864,9 +2988,9 @@ TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_conj(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_conj(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_conj(self, &made);
+  tensor_status status = tensor_conj(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2899,11 +3023,13 @@ TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_conj_physical(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_conj_physical(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_conj_physical(self, &made);
+  tensor_status status = tensor_conj_physical(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_conj_physical_(lt_value *a) { return tensor_conj_physical_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "resolve_conj", "out");
@@ -2917,9 +3043,9 @@ TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **ou
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_resolve_conj(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_resolve_conj(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_resolve_conj(self, &made);
+  tensor_status status = tensor_resolve_conj(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2935,9 +3061,9 @@ TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_resolve_neg(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_resolve_neg(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_resolve_neg(self, &made);
+  tensor_status status = tensor_resolve_neg(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2962,9 +3088,9 @@ TENSOR_API tensor_status tensor_angle_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_angle(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_angle(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_angle(self, &made);
+  tensor_status status = tensor_angle(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2981,9 +3107,9 @@ TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_clone(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_clone(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_clone(self, TENSOR_FORMAT_NONE, &made);
+  tensor_status status = tensor_clone(a[0].pointer, TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3000,9 +3126,9 @@ TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_f
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_contiguous(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_contiguous(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_contiguous(self, TENSOR_CONTIGUOUS, &made);
+  tensor_status status = tensor_contiguous(a[0].pointer, TENSOR_CONTIGUOUS, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3024,9 +3150,9 @@ TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dt
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_to_options(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_to_options(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_to_options(self, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), false, false, TENSOR_FORMAT_NONE, &made);
+  tensor_status status = tensor_to_options(a[0].pointer, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), a[4].i, a[5].i, TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3039,6 +3165,8 @@ TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool 
   tensor_status status = lt_invoke(&frame, "copy_");
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_copy_(lt_value *a) { return tensor_copy_(a[0].pointer, a[1].pointer, a[2].i); }
 
 TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out) {
   LT_RESULT(out, "fill", "out");
@@ -3086,17 +3214,21 @@ TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_fill(const tensor_t *self, const tensor_t *value) {
+TENSOR_API intptr_t tensor_words_fill(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_fill(self, value, &made);
+  tensor_status status = tensor_fill(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_fill_scalar(const tensor_t *self, tensor_scalar value) {
+TENSOR_API intptr_t tensor_words_fill_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_fill_scalar(self, value, &made);
+  tensor_status status = tensor_fill_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_fill_(lt_value *a) { return tensor_fill_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_fill_scalar_(lt_value *a) { return tensor_fill_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
   lt_value a[1];
@@ -3105,6 +3237,8 @@ TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
   tensor_status status = lt_invoke(&frame, "zero_");
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_zero_(lt_value *a) { return tensor_zero_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out) {
   LT_RESULT(out, "item", "out");
@@ -3154,6 +3288,8 @@ TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_resize_(lt_value *a) { return tensor_resize_(a[0].pointer, a[1].list.data, a[1].list.length, TENSOR_FORMAT_NONE); }
+
 TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow_copy", "out");
   lt_value a[4];
@@ -3181,9 +3317,9 @@ TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t di
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_narrow_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t length) {
+TENSOR_API intptr_t tensor_words_narrow_copy(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_narrow_copy(self, dim, start, length, &made);
+  tensor_status status = tensor_narrow_copy(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3197,6 +3333,8 @@ TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_t
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_resize_as_(lt_value *a) { return tensor_resize_as_(a[0].pointer, a[1].pointer, TENSOR_FORMAT_NONE); }
+
 TENSOR_API tensor_status tensor_set_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
@@ -3204,6 +3342,8 @@ TENSOR_API tensor_status tensor_set_(tensor_t *self) {
   tensor_status status = lt_invoke(&frame, "set_");
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_set_(lt_value *a) { return tensor_set_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *source) {
   lt_value a[2];
@@ -3213,6 +3353,8 @@ TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *sour
   tensor_status status = lt_invoke(&frame, "set_.tensor");
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_set__tensor(lt_value *a) { return tensor_set__tensor(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tensor_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
   lt_value a[5];
@@ -3225,6 +3367,8 @@ TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tenso
   tensor_status status = lt_invoke(&frame, "set_.tensor_geometry");
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_set__tensor_geometry(lt_value *a) { return tensor_set__tensor_geometry(a[0].pointer, a[1].pointer, a[2].i, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length); }
 
 TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storage_t *source) {
   lt_value a[2];
@@ -3257,6 +3401,8 @@ TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fil
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_fill_diagonal_(lt_value *a) { return tensor_fill_diagonal_(a[0].pointer, a[1].scalar, a[2].i); }
+
 TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "zeros", "out");
   lt_value a[4];
@@ -3284,9 +3430,9 @@ TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len,
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_zeros(const int64_t *size, int64_t size_len) {
+TENSOR_API intptr_t tensor_words_zeros(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_zeros(size, size_len, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_zeros(a[0].list.data, a[0].list.length, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3317,9 +3463,9 @@ TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_ones(const int64_t *size, int64_t size_len) {
+TENSOR_API intptr_t tensor_words_ones(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_ones(size, size_len, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_ones(a[0].list.data, a[0].list.length, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3352,9 +3498,9 @@ TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_full(const int64_t *size, int64_t size_len, tensor_scalar fill_value) {
+TENSOR_API intptr_t tensor_words_full(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_full(size, size_len, fill_value, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_full(a[0].list.data, a[0].list.length, a[1].scalar, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3387,9 +3533,9 @@ TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len,
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_empty(const int64_t *size, int64_t size_len) {
+TENSOR_API intptr_t tensor_words_empty(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_empty(size, size_len, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  tensor_status status = tensor_empty(a[0].list.data, a[0].list.length, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3409,9 +3555,9 @@ TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_empty_strided(const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
+TENSOR_API intptr_t tensor_words_empty_strided(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_empty_strided(size, size_len, stride, stride_len, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_empty_strided(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3431,9 +3577,9 @@ TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_empty_permuted(const int64_t *size, int64_t size_len, const int64_t *physical_layout, int64_t physical_layout_len) {
+TENSOR_API intptr_t tensor_words_empty_permuted(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_empty_permuted(size, size_len, physical_layout, physical_layout_len, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_empty_permuted(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3452,9 +3598,9 @@ TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtyp
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_scalar_tensor(tensor_scalar s) {
+TENSOR_API intptr_t tensor_words_scalar_tensor(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_scalar_tensor(s, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_scalar_tensor(a[0].scalar, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3487,9 +3633,9 @@ TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_sca
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_arange_start(tensor_scalar start, tensor_scalar end) {
+TENSOR_API intptr_t tensor_words_arange_start(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_arange_start(start, end, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_arange_start(a[0].scalar, a[1].scalar, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3524,9 +3670,9 @@ TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_arange_start_step(tensor_scalar start, tensor_scalar end) {
+TENSOR_API intptr_t tensor_words_arange_start_step(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_arange_start_step(start, end, tensor_int(1), TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_arange_start_step(a[0].scalar, a[1].scalar, a[2].scalar, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3557,9 +3703,9 @@ TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_arange(tensor_scalar end) {
+TENSOR_API intptr_t tensor_words_arange(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_arange(end, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_arange(a[0].scalar, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3594,9 +3740,9 @@ TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_range(tensor_scalar start, tensor_scalar end) {
+TENSOR_API intptr_t tensor_words_range(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_range(start, end, tensor_int(1), TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_range(a[0].scalar, a[1].scalar, a[2].scalar, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3631,9 +3777,9 @@ TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_linspace(tensor_scalar start, tensor_scalar end, int64_t steps) {
+TENSOR_API intptr_t tensor_words_linspace(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_linspace(start, end, steps, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_linspace(a[0].scalar, a[1].scalar, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3668,9 +3814,9 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_linspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps) {
+TENSOR_API intptr_t tensor_words_linspace_tensor_tensor(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_linspace_tensor_tensor(start, end, steps, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_linspace_tensor_tensor(a[0].pointer, a[1].pointer, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3705,9 +3851,9 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_linspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps) {
+TENSOR_API intptr_t tensor_words_linspace_tensor_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_linspace_tensor_scalar(start, end, steps, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_linspace_tensor_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3742,9 +3888,9 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_linspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps) {
+TENSOR_API intptr_t tensor_words_linspace_scalar_tensor(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_linspace_scalar_tensor(start, end, steps, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_linspace_scalar_tensor(a[0].scalar, a[1].pointer, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3781,9 +3927,9 @@ TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_logspace(tensor_scalar start, tensor_scalar end, int64_t steps) {
+TENSOR_API intptr_t tensor_words_logspace(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_logspace(start, end, steps, 10, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_logspace(a[0].scalar, a[1].scalar, a[2].i, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3820,9 +3966,9 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_logspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps) {
+TENSOR_API intptr_t tensor_words_logspace_tensor_tensor(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_logspace_tensor_tensor(start, end, steps, 10, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_logspace_tensor_tensor(a[0].pointer, a[1].pointer, a[2].i, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3859,9 +4005,9 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_logspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps) {
+TENSOR_API intptr_t tensor_words_logspace_tensor_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_logspace_tensor_scalar(start, end, steps, 10, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_logspace_tensor_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3898,9 +4044,9 @@ TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_logspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps) {
+TENSOR_API intptr_t tensor_words_logspace_scalar_tensor(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_logspace_scalar_tensor(start, end, steps, 10, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_logspace_scalar_tensor(a[0].scalar, a[1].pointer, a[2].i, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3931,9 +4077,9 @@ TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_la
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_eye(int64_t n) {
+TENSOR_API intptr_t tensor_words_eye(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_eye(n, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_eye(a[0].i, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3966,9 +4112,9 @@ TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dty
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_eye_m(int64_t n, int64_t m) {
+TENSOR_API intptr_t tensor_words_eye_m(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_eye_m(n, m, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_eye_m(a[0].i, a[1].i, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3989,9 +4135,9 @@ TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t o
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_tril_indices(int64_t row, int64_t col) {
+TENSOR_API intptr_t tensor_words_tril_indices(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_tril_indices(row, col, 0, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_tril_indices(a[0].i, a[1].i, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -4012,9 +4158,9 @@ TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t o
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_triu_indices(int64_t row, int64_t col) {
+TENSOR_API intptr_t tensor_words_triu_indices(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_triu_indices(row, col, 0, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_triu_indices(a[0].i, a[1].i, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -4034,9 +4180,9 @@ TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dt
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_empty_like(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_empty_like(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_empty_like(self, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  tensor_status status = tensor_empty_like(a[0].pointer, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -4056,9 +4202,9 @@ TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dt
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_zeros_like(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_zeros_like(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_zeros_like(self, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  tensor_status status = tensor_zeros_like(a[0].pointer, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -4078,9 +4224,9 @@ TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dty
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_ones_like(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_ones_like(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_ones_like(self, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  tensor_status status = tensor_ones_like(a[0].pointer, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -4101,9 +4247,9 @@ TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fi
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_full_like(const tensor_t *self, tensor_scalar fill_value) {
+TENSOR_API intptr_t tensor_words_full_like(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_full_like(self, fill_value, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  tensor_status status = tensor_full_like(a[0].pointer, a[1].scalar, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -4123,9 +4269,9 @@ TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *s
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_new_empty(const tensor_t *self, const int64_t *size, int64_t size_len) {
+TENSOR_API intptr_t tensor_words_new_empty(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_new_empty(self, size, size_len, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_new_empty(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -4146,9 +4292,9 @@ TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const in
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_new_empty_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
+TENSOR_API intptr_t tensor_words_new_empty_strided(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_new_empty_strided(self, size, size_len, stride, stride_len, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_new_empty_strided(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -4169,9 +4315,9 @@ TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *si
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_new_full(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_scalar fill_value) {
+TENSOR_API intptr_t tensor_words_new_full(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_new_full(self, size, size_len, fill_value, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_new_full(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -4191,9 +4337,9 @@ TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *s
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_new_zeros(const tensor_t *self, const int64_t *size, int64_t size_len) {
+TENSOR_API intptr_t tensor_words_new_zeros(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_new_zeros(self, size, size_len, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_new_zeros(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -4213,9 +4359,9 @@ TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *si
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_new_ones(const tensor_t *self, const int64_t *size, int64_t size_len) {
+TENSOR_API intptr_t tensor_words_new_ones(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_new_ones(self, size, size_len, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_new_ones(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -4235,9 +4381,9 @@ TENSOR_API tensor_status tensor_bartlett_window(int64_t window_length, bool peri
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_bartlett_window(int64_t window_length) {
+TENSOR_API intptr_t tensor_words_bartlett_window(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_bartlett_window(window_length, true, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_bartlett_window(a[0].i, a[1].i, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -4257,9 +4403,9 @@ TENSOR_API tensor_status tensor_hann_window(int64_t window_length, bool periodic
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_hann_window(int64_t window_length) {
+TENSOR_API intptr_t tensor_words_hann_window(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_hann_window(window_length, true, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_hann_window(a[0].i, a[1].i, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -4281,9 +4427,9 @@ TENSOR_API tensor_status tensor_hamming_window(int64_t window_length, bool perio
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_hamming_window(int64_t window_length) {
+TENSOR_API intptr_t tensor_words_hamming_window(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_hamming_window(window_length, true, 0.54, 0.46, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_hamming_window(a[0].i, a[1].i, a[2].f, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -4303,9 +4449,9 @@ TENSOR_API tensor_status tensor_blackman_window(int64_t window_length, bool peri
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_blackman_window(int64_t window_length) {
+TENSOR_API intptr_t tensor_words_blackman_window(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_blackman_window(window_length, true, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_blackman_window(a[0].i, a[1].i, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -4326,9 +4472,9 @@ TENSOR_API tensor_status tensor_kaiser_window(int64_t window_length, bool period
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_kaiser_window(int64_t window_length) {
+TENSOR_API intptr_t tensor_words_kaiser_window(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_kaiser_window(window_length, true, 12.0, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_kaiser_window(a[0].i, a[1].i, a[2].f, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -4346,9 +4492,9 @@ TENSOR_API tensor_status tensor_vander(const tensor_t *x, int64_t N, bool increa
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_vander(const tensor_t *x) {
+TENSOR_API intptr_t tensor_words_vander(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_vander(x, TENSOR_NONE, false, &made);
+  tensor_status status = tensor_vander(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -4377,9 +4523,9 @@ TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_save_bytes(const char *structure, const tensor_t *const *tensors, int64_t tensors_len) {
+TENSOR_API intptr_t tensor_words_save_bytes(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_save_bytes(structure, tensors, tensors_len, false, &made);
+  tensor_status status = tensor_save_bytes(a[0].text, a[1].list.data, a[1].list.length, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 

@@ -30,11 +30,13 @@ TENSOR_API tensor_status tensor_bitwise_not_out(const tensor_t *self, tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_bitwise_not(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_bitwise_not(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_bitwise_not(self, &made);
+  tensor_status status = tensor_bitwise_not(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_bitwise_not_(lt_value *a) { return tensor_bitwise_not_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_bitwise_left_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_left_shift", "out");
@@ -103,17 +105,21 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_out(const tensor_t *se
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_bitwise_left_shift(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_bitwise_left_shift(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_bitwise_left_shift(self, other, &made);
+  tensor_status status = tensor_bitwise_left_shift(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_bitwise_left_shift_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_bitwise_left_shift_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_bitwise_left_shift_scalar(self, other, &made);
+  tensor_status status = tensor_bitwise_left_shift_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_bitwise_left_shift_(lt_value *a) { return tensor_bitwise_left_shift_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_bitwise_left_shift_scalar_(lt_value *a) { return tensor_bitwise_left_shift_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_bitwise_right_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_right_shift", "out");
@@ -182,17 +188,21 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_out(const tensor_t *s
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_bitwise_right_shift(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_bitwise_right_shift(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_bitwise_right_shift(self, other, &made);
+  tensor_status status = tensor_bitwise_right_shift(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_bitwise_right_shift_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_bitwise_right_shift_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_bitwise_right_shift_scalar(self, other, &made);
+  tensor_status status = tensor_bitwise_right_shift_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_bitwise_right_shift_(lt_value *a) { return tensor_bitwise_right_shift_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_bitwise_right_shift_scalar_(lt_value *a) { return tensor_bitwise_right_shift_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "matmul", "out");
@@ -217,9 +227,9 @@ TENSOR_API tensor_status tensor_matmul_out(const tensor_t *self, const tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_matmul(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_matmul(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_matmul(self, other, &made);
+  tensor_status status = tensor_matmul(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -246,9 +256,9 @@ TENSOR_API tensor_status tensor_mm_out(const tensor_t *self, const tensor_t *mat
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_mm(const tensor_t *self, const tensor_t *mat2) {
+TENSOR_API intptr_t tensor_words_mm(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_mm(self, mat2, &made);
+  tensor_status status = tensor_mm(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -275,9 +285,9 @@ TENSOR_API tensor_status tensor_spmm_out(const tensor_t *self, const tensor_t *m
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_spmm(const tensor_t *self, const tensor_t *mat2) {
+TENSOR_API intptr_t tensor_words_spmm(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_spmm(self, mat2, &made);
+  tensor_status status = tensor_spmm(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -304,9 +314,9 @@ TENSOR_API tensor_status tensor_bmm_out(const tensor_t *self, const tensor_t *ma
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_bmm(const tensor_t *self, const tensor_t *mat2) {
+TENSOR_API intptr_t tensor_words_bmm(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_bmm(self, mat2, &made);
+  tensor_status status = tensor_bmm(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -333,9 +343,9 @@ TENSOR_API tensor_status tensor_mv_out(const tensor_t *self, const tensor_t *vec
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_mv(const tensor_t *self, const tensor_t *vec) {
+TENSOR_API intptr_t tensor_words_mv(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_mv(self, vec, &made);
+  tensor_status status = tensor_mv(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -362,9 +372,9 @@ TENSOR_API tensor_status tensor_dot_out(const tensor_t *self, const tensor_t *te
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_dot(const tensor_t *self, const tensor_t *tensor) {
+TENSOR_API intptr_t tensor_words_dot(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_dot(self, tensor, &made);
+  tensor_status status = tensor_dot(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -391,9 +401,9 @@ TENSOR_API tensor_status tensor_vdot_out(const tensor_t *self, const tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_vdot(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_vdot(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_vdot(self, other, &made);
+  tensor_status status = tensor_vdot(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -420,9 +430,9 @@ TENSOR_API tensor_status tensor_inner_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_inner(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_inner(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_inner(self, other, &made);
+  tensor_status status = tensor_inner(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -449,9 +459,9 @@ TENSOR_API tensor_status tensor_outer_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_outer(const tensor_t *self, const tensor_t *vec2) {
+TENSOR_API intptr_t tensor_words_outer(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_outer(self, vec2, &made);
+  tensor_status status = tensor_outer(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -478,9 +488,9 @@ TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *ve
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_ger(const tensor_t *self, const tensor_t *vec2) {
+TENSOR_API intptr_t tensor_words_ger(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_ger(self, vec2, &made);
+  tensor_status status = tensor_ger(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -525,11 +535,13 @@ TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2) {
+TENSOR_API intptr_t tensor_words_addmm(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_addmm(self, mat1, mat2, tensor_int(1), tensor_int(1), &made);
+  tensor_status status = tensor_addmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_addmm_(lt_value *a) { return tensor_addmm_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
 
 TENSOR_API tensor_status tensor_baddbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "baddbmm", "out");
@@ -572,11 +584,13 @@ TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_baddbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2) {
+TENSOR_API intptr_t tensor_words_baddbmm(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_baddbmm(self, batch1, batch2, tensor_int(1), tensor_int(1), &made);
+  tensor_status status = tensor_baddbmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_baddbmm_(lt_value *a) { return tensor_baddbmm_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
 
 TENSOR_API tensor_status tensor_addbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addbmm", "out");
@@ -619,11 +633,13 @@ TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_addbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2) {
+TENSOR_API intptr_t tensor_words_addbmm(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_addbmm(self, batch1, batch2, tensor_int(1), tensor_int(1), &made);
+  tensor_status status = tensor_addbmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_addbmm_(lt_value *a) { return tensor_addbmm_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
 
 TENSOR_API tensor_status tensor_addmv(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addmv", "out");
@@ -666,11 +682,13 @@ TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_addmv(const tensor_t *self, const tensor_t *mat, const tensor_t *vec) {
+TENSOR_API intptr_t tensor_words_addmv(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_addmv(self, mat, vec, tensor_int(1), tensor_int(1), &made);
+  tensor_status status = tensor_addmv(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_addmv_(lt_value *a) { return tensor_addmv_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
 
 TENSOR_API tensor_status tensor_addr(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addr", "out");
@@ -713,11 +731,13 @@ TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *v
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_addr(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2) {
+TENSOR_API intptr_t tensor_words_addr(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_addr(self, vec1, vec2, tensor_int(1), tensor_int(1), &made);
+  tensor_status status = tensor_addr(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_addr_(lt_value *a) { return tensor_addr_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
 
 TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "einsum", "out");
@@ -732,9 +752,9 @@ TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *con
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len) {
+TENSOR_API intptr_t tensor_words_einsum(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_einsum(equation, tensors, tensors_len, &made);
+  tensor_status status = tensor_einsum(a[0].text, a[1].list.data, a[1].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -763,9 +783,9 @@ TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_tensordot(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_tensordot(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_tensordot(self, other, 2, &made);
+  tensor_status status = tensor_tensordot(a[0].pointer, a[1].pointer, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -796,9 +816,9 @@ TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_tensordot_dims(const tensor_t *self, const tensor_t *other, const int64_t *dims_self, int64_t dims_self_len, const int64_t *dims_other, int64_t dims_other_len) {
+TENSOR_API intptr_t tensor_words_tensordot_dims(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_tensordot_dims(self, other, dims_self, dims_self_len, dims_other, dims_other_len, &made);
+  tensor_status status = tensor_tensordot_dims(a[0].pointer, a[1].pointer, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -825,9 +845,9 @@ TENSOR_API tensor_status tensor_kron_out(const tensor_t *self, const tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_kron(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_kron(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_kron(self, other, &made);
+  tensor_status status = tensor_kron(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -844,6 +864,12 @@ TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, do
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
+}
+
+TENSOR_API intptr_t tensor_words_cdist(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_cdist(a[0].pointer, a[1].pointer, a[2].f, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
@@ -875,9 +901,9 @@ TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **o
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_scalar_operand(tensor_scalar value) {
+TENSOR_API intptr_t tensor_words_scalar_operand(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_scalar_operand(value, &made);
+  tensor_status status = tensor_scalar_operand(a[0].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1092,9 +1118,9 @@ TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_rand(const int64_t *size, int64_t size_len) {
+TENSOR_API intptr_t tensor_words_rand(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_rand(size, size_len, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_rand(a[0].list.data, a[0].list.length, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1127,9 +1153,9 @@ TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len,
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_randn(const int64_t *size, int64_t size_len) {
+TENSOR_API intptr_t tensor_words_randn(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_randn(size, size_len, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_randn(a[0].list.data, a[0].list.length, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1166,9 +1192,9 @@ TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len) {
+TENSOR_API intptr_t tensor_words_randint(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_randint(low, high, size, size_len, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_randint(a[0].i, a[1].i, a[2].list.data, a[2].list.length, NULL, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1203,9 +1229,9 @@ TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *si
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_randint_high(int64_t high, const int64_t *size, int64_t size_len) {
+TENSOR_API intptr_t tensor_words_randint_high(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_randint_high(high, size, size_len, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_randint_high(a[0].i, a[1].list.data, a[1].list.length, NULL, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1238,9 +1264,9 @@ TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *gene
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_randperm(int64_t n) {
+TENSOR_API intptr_t tensor_words_randperm(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_randperm(n, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_randperm(a[0].i, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1261,9 +1287,9 @@ TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_rand_like(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_rand_like(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_rand_like(self, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  tensor_status status = tensor_rand_like(a[0].pointer, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1284,9 +1310,9 @@ TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generato
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_randn_like(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_randn_like(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_randn_like(self, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  tensor_status status = tensor_randn_like(a[0].pointer, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1309,9 +1335,9 @@ TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_randint_like(const tensor_t *self, int64_t low, int64_t high) {
+TENSOR_API intptr_t tensor_words_randint_like(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_randint_like(self, low, high, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  tensor_status status = tensor_randint_like(a[0].pointer, a[1].i, a[2].i, NULL, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1333,9 +1359,9 @@ TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_randint_like_high(const tensor_t *self, int64_t high) {
+TENSOR_API intptr_t tensor_words_randint_like_high(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_randint_like_high(self, high, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
+  tensor_status status = tensor_randint_like_high(a[0].pointer, a[1].i, NULL, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1391,15 +1417,15 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_normal_tensors(const tensor_t *mean, const tensor_t *std) {
+TENSOR_API intptr_t tensor_words_normal_tensors(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_normal_tensors(mean, std, NULL, &made);
+  tensor_status status = tensor_normal_tensors(a[0].pointer, a[1].pointer, NULL, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std) {
+TENSOR_API intptr_t tensor_words_normal_tensors_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_normal_tensors_scalar(mean, std, NULL, &made);
+  tensor_status status = tensor_normal_tensors_scalar(a[0].pointer, a[1].scalar, NULL, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1436,9 +1462,9 @@ TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const i
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_normal_size(double mean, double std, const int64_t *size, int64_t size_len) {
+TENSOR_API intptr_t tensor_words_normal_size(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_normal_size(mean, std, size, size_len, NULL, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_normal_size(a[0].f, a[1].f, a[2].list.data, a[2].list.length, NULL, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1465,9 +1491,9 @@ TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_gener
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_bernoulli(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_bernoulli(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_bernoulli(self, NULL, &made);
+  tensor_status status = tensor_bernoulli(a[0].pointer, NULL, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1485,9 +1511,9 @@ TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_bernoulli_p(const tensor_t *self, double p) {
+TENSOR_API intptr_t tensor_words_bernoulli_p(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_bernoulli_p(self, p, NULL, &made);
+  tensor_status status = tensor_bernoulli_p(a[0].pointer, a[1].f, NULL, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1518,9 +1544,9 @@ TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t nu
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_multinomial(const tensor_t *self, int64_t num_samples) {
+TENSOR_API intptr_t tensor_words_multinomial(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_multinomial(self, num_samples, false, NULL, &made);
+  tensor_status status = tensor_multinomial(a[0].pointer, a[1].i, a[2].i, NULL, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1537,9 +1563,9 @@ TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_poisson(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_poisson(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_poisson(self, NULL, &made);
+  tensor_status status = tensor_poisson(a[0].pointer, NULL, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1554,6 +1580,8 @@ TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_uniform_(lt_value *a) { return tensor_uniform_(a[0].pointer, a[1].f, a[2].f, NULL); }
+
 TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
   lt_frame frame = {.op = 296, .mode = LT_FUNCTION, .args = a};
@@ -1565,6 +1593,8 @@ TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std,
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_normal_(lt_value *a) { return tensor_normal_(a[0].pointer, a[1].f, a[2].f, NULL); }
+
 TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator) {
   lt_value a[2];
   lt_frame frame = {.op = 297, .mode = LT_FUNCTION, .args = a};
@@ -1573,6 +1603,8 @@ TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *gene
   tensor_status status = lt_invoke(&frame, "random_");
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_random_(lt_value *a) { return tensor_random_(a[0].pointer, NULL); }
 
 TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
   lt_value a[3];
@@ -1583,6 +1615,8 @@ TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_ge
   tensor_status status = lt_invoke(&frame, "random_.to");
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_random__to(lt_value *a) { return tensor_random__to(a[0].pointer, a[1].i, NULL); }
 
 TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
   lt_value a[4];
@@ -1595,6 +1629,8 @@ TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int6
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_random__from(lt_value *a) { return tensor_random__from(a[0].pointer, a[1].i, a[2].i, NULL); }
+
 TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
   lt_frame frame = {.op = 300, .mode = LT_FUNCTION, .args = a};
@@ -1604,6 +1640,8 @@ TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_gene
   tensor_status status = lt_invoke(&frame, "bernoulli_");
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_bernoulli_(lt_value *a) { return tensor_bernoulli_(a[0].pointer, a[1].f, NULL); }
 
 TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator) {
   lt_value a[3];
@@ -1615,6 +1653,8 @@ TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_bernoulli__tensor(lt_value *a) { return tensor_bernoulli__tensor(a[0].pointer, a[1].pointer, NULL); }
+
 TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator) {
   lt_value a[3];
   lt_frame frame = {.op = 302, .mode = LT_FUNCTION, .args = a};
@@ -1624,6 +1664,8 @@ TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tenso
   tensor_status status = lt_invoke(&frame, "exponential_");
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_exponential_(lt_value *a) { return tensor_exponential_(a[0].pointer, a[1].f, NULL); }
 
 TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator) {
   lt_value a[4];
@@ -1636,6 +1678,8 @@ TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double si
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_cauchy_(lt_value *a) { return tensor_cauchy_(a[0].pointer, a[1].f, a[2].f, NULL); }
+
 TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
   lt_frame frame = {.op = 304, .mode = LT_FUNCTION, .args = a};
@@ -1647,6 +1691,8 @@ TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double 
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_log_normal_(lt_value *a) { return tensor_log_normal_(a[0].pointer, a[1].f, a[2].f, NULL); }
+
 TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
   lt_frame frame = {.op = 305, .mode = LT_FUNCTION, .args = a};
@@ -1656,6 +1702,8 @@ TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_gene
   tensor_status status = lt_invoke(&frame, "geometric_");
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_geometric_(lt_value *a) { return tensor_geometric_(a[0].pointer, a[1].f, NULL); }
 
 TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
   lt_value a[1];
@@ -1733,12 +1781,6 @@ TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_generator_get_state(tensor_generator_t *self) {
-  tensor_t *made;
-  tensor_status status = tensor_generator_get_state(self, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state) {
   lt_value a[2];
   lt_frame frame = {.op = 313, .mode = LT_FUNCTION, .args = a};
@@ -1775,9 +1817,9 @@ TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_sum(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_sum(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_sum(self, NULL, 0, false, TENSOR_DTYPE_NONE, &made);
+  tensor_status status = tensor_sum(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1808,9 +1850,9 @@ TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_nansum(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_nansum(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_nansum(self, NULL, 0, false, TENSOR_DTYPE_NONE, &made);
+  tensor_status status = tensor_nansum(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1841,9 +1883,9 @@ TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_prod(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_prod(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_prod(self, TENSOR_NONE, false, TENSOR_DTYPE_NONE, &made);
+  tensor_status status = tensor_prod(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1874,9 +1916,9 @@ TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *di
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_mean(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_mean(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_mean(self, NULL, 0, false, TENSOR_DTYPE_NONE, &made);
+  tensor_status status = tensor_mean(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1907,9 +1949,9 @@ TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_nanmean(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_nanmean(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_nanmean(self, NULL, 0, false, TENSOR_DTYPE_NONE, &made);
+  tensor_status status = tensor_nanmean(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1938,9 +1980,9 @@ TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_any(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_any(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_any(self, NULL, 0, false, &made);
+  tensor_status status = tensor_any(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1969,9 +2011,9 @@ TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_all(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_all(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_all(self, NULL, 0, false, &made);
+  tensor_status status = tensor_all(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1988,9 +2030,9 @@ TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_count_nonzero(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_count_nonzero(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_count_nonzero(self, NULL, 0, &made);
+  tensor_status status = tensor_count_nonzero(a[0].pointer, a[1].list.data, a[1].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2007,9 +2049,9 @@ TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_std(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_std(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_std(self, true, &made);
+  tensor_status status = tensor_std(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2040,9 +2082,9 @@ TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len) {
+TENSOR_API intptr_t tensor_words_std_dim(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_std_dim(self, dim, dim_len, true, false, &made);
+  tensor_status status = tensor_std_dim(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2073,9 +2115,9 @@ TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const i
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_std_correction(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_std_correction(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_std_correction(self, NULL, 0, tensor_none(), false, &made);
+  tensor_status status = tensor_std_correction(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2092,9 +2134,9 @@ TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_var(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_var(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_var(self, true, &made);
+  tensor_status status = tensor_var(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2125,9 +2167,9 @@ TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len) {
+TENSOR_API intptr_t tensor_words_var_dim(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_var_dim(self, dim, dim_len, true, false, &made);
+  tensor_status status = tensor_var_dim(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2158,9 +2200,9 @@ TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const i
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_var_correction(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_var_correction(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_var_correction(self, NULL, 0, tensor_none(), false, &made);
+  tensor_status status = tensor_var_correction(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2179,6 +2221,8 @@ TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, te
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_std_mean(lt_value *a) { return tensor_std_mean(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **std, tensor_t **mean) {
   LT_RESULT(std, "std_mean.dim", "std");
   LT_RESULT(mean, "std_mean.dim", "mean");
@@ -2195,6 +2239,8 @@ TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_std_mean_dim(lt_value *a) { return tensor_std_mean_dim(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **std, tensor_t **mean) {
   LT_RESULT(std, "std_mean.correction", "std");
@@ -2213,6 +2259,8 @@ TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const 
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_std_mean_correction(lt_value *a) { return tensor_std_mean_correction(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, tensor_t **var, tensor_t **mean) {
   LT_RESULT(var, "var_mean", "var");
   LT_RESULT(mean, "var_mean", "mean");
@@ -2227,6 +2275,8 @@ TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, te
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_var_mean(lt_value *a) { return tensor_var_mean(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **var, tensor_t **mean) {
   LT_RESULT(var, "var_mean.dim", "var");
@@ -2245,6 +2295,8 @@ TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_var_mean_dim(lt_value *a) { return tensor_var_mean_dim(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **var, tensor_t **mean) {
   LT_RESULT(var, "var_mean.correction", "var");
   LT_RESULT(mean, "var_mean.correction", "mean");
@@ -2261,6 +2313,8 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_var_mean_correction(lt_value *a) { return tensor_var_mean_correction(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm", "out");
@@ -2291,9 +2345,9 @@ TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_norm(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_norm(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_norm(self, tensor_none(), NULL, 0, false, TENSOR_DTYPE_NONE, &made);
+  tensor_status status = tensor_norm(a[0].pointer, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, a[4].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2326,9 +2380,9 @@ TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_norm_name(const tensor_t *self, const char *p) {
+TENSOR_API intptr_t tensor_words_norm_name(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_norm_name(self, p, NULL, 0, false, TENSOR_DTYPE_NONE, &made);
+  tensor_status status = tensor_norm_name(a[0].pointer, a[1].text, a[2].list.data, a[2].list.length, a[3].i, a[4].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2357,6 +2411,12 @@ TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *di
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_amax(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_amax(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "amin", "out");
   lt_value a[3];
@@ -2382,6 +2442,12 @@ TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *di
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_amin(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_amin(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "max", "out");
   lt_value a[1];
@@ -2403,9 +2469,9 @@ TENSOR_API tensor_status tensor_max_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_max(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_max(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_max(self, &made);
+  tensor_status status = tensor_max(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2437,6 +2503,8 @@ TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, b
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_max_dim(lt_value *a) { return tensor_max_dim(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "min", "out");
   lt_value a[1];
@@ -2458,9 +2526,9 @@ TENSOR_API tensor_status tensor_min_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_min(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_min(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_min(self, &made);
+  tensor_status status = tensor_min(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2492,6 +2560,8 @@ TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, b
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_min_dim(lt_value *a) { return tensor_min_dim(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_max_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "max.other", "out");
   lt_value a[2];
@@ -2515,9 +2585,9 @@ TENSOR_API tensor_status tensor_max_other_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_max_other(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_max_other(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_max_other(self, other, &made);
+  tensor_status status = tensor_max_other(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2544,9 +2614,9 @@ TENSOR_API tensor_status tensor_min_other_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_min_other(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_min_other(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_min_other(self, other, &made);
+  tensor_status status = tensor_min_other(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2578,6 +2648,8 @@ TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, b
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_aminmax(lt_value *a) { return tensor_aminmax(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmax", "out");
   lt_value a[3];
@@ -2603,9 +2675,9 @@ TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bo
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_argmax(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_argmax(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_argmax(self, TENSOR_NONE, false, &made);
+  tensor_status status = tensor_argmax(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2634,9 +2706,9 @@ TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bo
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_argmin(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_argmin(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_argmin(self, TENSOR_NONE, false, &made);
+  tensor_status status = tensor_argmin(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2669,11 +2741,13 @@ TENSOR_API tensor_status tensor_floor_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_floor(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_floor(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_floor(self, &made);
+  tensor_status status = tensor_floor(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_floor_(lt_value *a) { return tensor_floor_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ceil", "out");
@@ -2704,11 +2778,13 @@ TENSOR_API tensor_status tensor_ceil_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_ceil(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_ceil(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_ceil(self, &made);
+  tensor_status status = tensor_ceil(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_ceil_(lt_value *a) { return tensor_ceil_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "trunc", "out");
@@ -2739,11 +2815,13 @@ TENSOR_API tensor_status tensor_trunc_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_trunc(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_trunc(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_trunc(self, &made);
+  tensor_status status = tensor_trunc(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_trunc_(lt_value *a) { return tensor_trunc_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "fix", "out");
@@ -2774,11 +2852,13 @@ TENSOR_API tensor_status tensor_fix_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_fix(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_fix(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_fix(self, &made);
+  tensor_status status = tensor_fix(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_fix_(lt_value *a) { return tensor_fix_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
   LT_RESULT(out, "round", "out");
@@ -2812,11 +2892,13 @@ TENSOR_API tensor_status tensor_round_out(const tensor_t *self, int64_t decimals
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_round(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_round(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_round(self, 0, &made);
+  tensor_status status = tensor_round(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_round_(lt_value *a) { return tensor_round_(a[0].pointer, a[1].i); }
 
 TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "frac", "out");
@@ -2847,11 +2929,13 @@ TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_frac(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_frac(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_frac(self, &made);
+  tensor_status status = tensor_frac(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_frac_(lt_value *a) { return tensor_frac_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp.tensor", "out");
@@ -2888,11 +2972,13 @@ TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_clamp_tensor(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_clamp_tensor(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_clamp_tensor(self, NULL, NULL, &made);
+  tensor_status status = tensor_clamp_tensor(a[0].pointer, a[1].pointer, a[2].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_clamp_tensor_(lt_value *a) { return tensor_clamp_tensor_(a[0].pointer, a[1].pointer, a[2].pointer); }
 
 TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clamp", "out");
@@ -2929,11 +3015,13 @@ TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar mi
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_clamp(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_clamp(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_clamp(self, tensor_none(), tensor_none(), &made);
+  tensor_status status = tensor_clamp(a[0].pointer, a[1].scalar, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_clamp_(lt_value *a) { return tensor_clamp_(a[0].pointer, a[1].scalar, a[2].scalar); }
 
 TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clip.tensor", "out");
@@ -2970,11 +3058,13 @@ TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_clip_tensor(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_clip_tensor(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_clip_tensor(self, NULL, NULL, &made);
+  tensor_status status = tensor_clip_tensor(a[0].pointer, a[1].pointer, a[2].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_clip_tensor_(lt_value *a) { return tensor_clip_tensor_(a[0].pointer, a[1].pointer, a[2].pointer); }
 
 TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clip", "out");
@@ -3011,11 +3101,13 @@ TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_clip(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_clip(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_clip(self, tensor_none(), tensor_none(), &made);
+  tensor_status status = tensor_clip(a[0].pointer, a[1].scalar, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_clip_(lt_value *a) { return tensor_clip_(a[0].pointer, a[1].scalar, a[2].scalar); }
 
 TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *min, tensor_t **out) {
   LT_RESULT(out, "clamp_min", "out");
@@ -3084,17 +3176,21 @@ TENSOR_API tensor_status tensor_clamp_min_scalar_out(const tensor_t *self, tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_clamp_min(const tensor_t *self, const tensor_t *min) {
+TENSOR_API intptr_t tensor_words_clamp_min(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_clamp_min(self, min, &made);
+  tensor_status status = tensor_clamp_min(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_clamp_min_scalar(const tensor_t *self, tensor_scalar min) {
+TENSOR_API intptr_t tensor_words_clamp_min_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_clamp_min_scalar(self, min, &made);
+  tensor_status status = tensor_clamp_min_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_clamp_min_(lt_value *a) { return tensor_clamp_min_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_clamp_min_scalar_(lt_value *a) { return tensor_clamp_min_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp_max", "out");
@@ -3163,17 +3259,21 @@ TENSOR_API tensor_status tensor_clamp_max_scalar_out(const tensor_t *self, tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_clamp_max(const tensor_t *self, const tensor_t *max) {
+TENSOR_API intptr_t tensor_words_clamp_max(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_clamp_max(self, max, &made);
+  tensor_status status = tensor_clamp_max(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_clamp_max_scalar(const tensor_t *self, tensor_scalar max) {
+TENSOR_API intptr_t tensor_words_clamp_max_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_clamp_max_scalar(self, max, &made);
+  tensor_status status = tensor_clamp_max_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_clamp_max_(lt_value *a) { return tensor_clamp_max_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_clamp_max_scalar_(lt_value *a) { return tensor_clamp_max_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "maximum", "out");
@@ -3198,9 +3298,9 @@ TENSOR_API tensor_status tensor_maximum_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_maximum(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_maximum(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_maximum(self, other, &made);
+  tensor_status status = tensor_maximum(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 

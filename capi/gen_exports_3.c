@@ -24,9 +24,9 @@ TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_minimum(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_minimum(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_minimum(self, other, &made);
+  tensor_status status = tensor_minimum(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -53,9 +53,9 @@ TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_fmax(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_fmax(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_fmax(self, other, &made);
+  tensor_status status = tensor_fmax(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -82,9 +82,9 @@ TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_fmin(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_fmin(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_fmin(self, other, &made);
+  tensor_status status = tensor_fmin(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -108,11 +108,13 @@ TENSOR_API tensor_status tensor_relu_(tensor_t *self) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_relu(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_relu(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_relu(self, &made);
+  tensor_status status = tensor_relu(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_relu_(lt_value *a) { return tensor_relu_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "where", "out");
@@ -166,15 +168,15 @@ TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, cons
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_where(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_where(condition, self, other, &made);
+  tensor_status status = tensor_where(a[0].pointer, a[1].pointer, a[2].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_where_scalar(const tensor_t *condition, const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_where_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_where_scalar(condition, self, other, &made);
+  tensor_status status = tensor_where_scalar(a[0].pointer, a[1].pointer, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -213,11 +215,13 @@ TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_cumsum(const tensor_t *self, int64_t dim) {
+TENSOR_API intptr_t tensor_words_cumsum(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_cumsum(self, dim, TENSOR_DTYPE_NONE, &made);
+  tensor_status status = tensor_cumsum(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_cumsum_(lt_value *a) { return tensor_cumsum_(a[0].pointer, a[1].i, a[2].i); }
 
 TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "cumprod", "out");
@@ -254,11 +258,13 @@ TENSOR_API tensor_status tensor_cumprod_out(const tensor_t *self, int64_t dim, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_cumprod(const tensor_t *self, int64_t dim) {
+TENSOR_API intptr_t tensor_words_cumprod(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_cumprod(self, dim, TENSOR_DTYPE_NONE, &made);
+  tensor_status status = tensor_cumprod(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_cumprod_(lt_value *a) { return tensor_cumprod_(a[0].pointer, a[1].i, a[2].i); }
 
 TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "cummax", "values");
@@ -286,6 +292,8 @@ TENSOR_API tensor_status tensor_cummax_out(const tensor_t *self, int64_t dim, te
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_cummax(lt_value *a) { return tensor_cummax(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_cummin(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "cummin", "values");
   LT_RESULT(indices, "cummin", "indices");
@@ -312,6 +320,8 @@ TENSOR_API tensor_status tensor_cummin_out(const tensor_t *self, int64_t dim, te
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_cummin(lt_value *a) { return tensor_cummin(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_logcumsumexp(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "logcumsumexp", "out");
   lt_value a[2];
@@ -335,9 +345,9 @@ TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t d
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_logcumsumexp(const tensor_t *self, int64_t dim) {
+TENSOR_API intptr_t tensor_words_logcumsumexp(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_logcumsumexp(self, dim, &made);
+  tensor_status status = tensor_logcumsumexp(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -366,9 +376,9 @@ TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len) {
+TENSOR_API intptr_t tensor_words_logsumexp(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_logsumexp(self, dim, dim_len, false, &made);
+  tensor_status status = tensor_logsumexp(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -397,9 +407,9 @@ TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_softmax(const tensor_t *self, int64_t dim) {
+TENSOR_API intptr_t tensor_words_softmax(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_softmax(self, dim, TENSOR_DTYPE_NONE, &made);
+  tensor_status status = tensor_softmax(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -428,9 +438,9 @@ TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t di
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_log_softmax(const tensor_t *self, int64_t dim) {
+TENSOR_API intptr_t tensor_words_log_softmax(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_log_softmax(self, dim, TENSOR_DTYPE_NONE, &made);
+  tensor_status status = tensor_log_softmax(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -462,6 +472,8 @@ TENSOR_API tensor_status tensor_sort_out(const tensor_t *self, int64_t dim, bool
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_sort(lt_value *a) { return tensor_sort(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_sort_stable(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "sort.stable", "values");
   LT_RESULT(indices, "sort.stable", "indices");
@@ -492,6 +504,8 @@ TENSOR_API tensor_status tensor_sort_stable_out(const tensor_t *self, int32_t st
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_sort_stable(lt_value *a) { return tensor_sort_stable(a[0].pointer, a[1].i, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool descending, tensor_t **out) {
   LT_RESULT(out, "argsort", "out");
   lt_value a[3];
@@ -506,9 +520,9 @@ TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_argsort(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_argsort(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_argsort(self, -1, false, &made);
+  tensor_status status = tensor_argsort(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -527,9 +541,9 @@ TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_argsort_stable(const tensor_t *self, bool stable) {
+TENSOR_API intptr_t tensor_words_argsort_stable(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_argsort_stable(self, stable, -1, false, &made);
+  tensor_status status = tensor_argsort_stable(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -554,9 +568,9 @@ TENSOR_API tensor_status tensor_msort_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_msort(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_msort(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_msort(self, &made);
+  tensor_status status = tensor_msort(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -592,6 +606,8 @@ TENSOR_API tensor_status tensor_topk_out(const tensor_t *self, int64_t k, int64_
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_topk(lt_value *a) { return tensor_topk(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_median(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "median", "out");
   lt_value a[1];
@@ -604,9 +620,9 @@ TENSOR_API tensor_status tensor_median(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_median(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_median(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_median(self, &made);
+  tensor_status status = tensor_median(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -638,6 +654,8 @@ TENSOR_API tensor_status tensor_median_dim_out(const tensor_t *self, int64_t dim
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_median_dim(lt_value *a) { return tensor_median_dim(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_nanmedian(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "nanmedian", "out");
   lt_value a[1];
@@ -650,9 +668,9 @@ TENSOR_API tensor_status tensor_nanmedian(const tensor_t *self, tensor_t **out) 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_nanmedian(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_nanmedian(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_nanmedian(self, &made);
+  tensor_status status = tensor_nanmedian(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -684,6 +702,8 @@ TENSOR_API tensor_status tensor_nanmedian_dim_out(const tensor_t *self, int64_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_nanmedian_dim(lt_value *a) { return tensor_nanmedian_dim(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_kthvalue(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "kthvalue", "values");
   LT_RESULT(indices, "kthvalue", "indices");
@@ -714,6 +734,8 @@ TENSOR_API tensor_status tensor_kthvalue_out(const tensor_t *self, int64_t k, in
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_kthvalue(lt_value *a) { return tensor_kthvalue(a[0].pointer, a[1].i, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_mode(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "mode", "values");
   LT_RESULT(indices, "mode", "indices");
@@ -741,6 +763,8 @@ TENSOR_API tensor_status tensor_mode_out(const tensor_t *self, int64_t dim, bool
   tensor_status status = lt_invoke(&frame, "mode");
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_mode(lt_value *a) { return tensor_mode(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_searchsorted(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out) {
   LT_RESULT(out, "searchsorted", "out");
@@ -806,15 +830,15 @@ TENSOR_API tensor_status tensor_searchsorted_scalar_out(const tensor_t *sorted_s
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_searchsorted(const tensor_t *sorted_sequence, const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_searchsorted(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_searchsorted(sorted_sequence, self, false, false, NULL, NULL, &made);
+  tensor_status status = tensor_searchsorted(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].text, a[5].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_searchsorted_scalar(const tensor_t *sorted_sequence, tensor_scalar self) {
+TENSOR_API intptr_t tensor_words_searchsorted_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_searchsorted_scalar(sorted_sequence, self, false, false, NULL, NULL, &made);
+  tensor_status status = tensor_searchsorted_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, a[4].text, a[5].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -874,15 +898,15 @@ TENSOR_API tensor_status tensor_bucketize_scalar_out(tensor_scalar self, const t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_bucketize(const tensor_t *self, const tensor_t *boundaries) {
+TENSOR_API intptr_t tensor_words_bucketize(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_bucketize(self, boundaries, false, false, &made);
+  tensor_status status = tensor_bucketize(a[0].pointer, a[1].pointer, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_bucketize_scalar(tensor_scalar self, const tensor_t *boundaries) {
+TENSOR_API intptr_t tensor_words_bucketize_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_bucketize_scalar(self, boundaries, false, false, &made);
+  tensor_status status = tensor_bucketize_scalar(a[0].scalar, a[1].pointer, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -906,6 +930,8 @@ TENSOR_API tensor_status tensor_unique(const tensor_t *self, bool sorted, bool r
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_unique(lt_value *a) { return tensor_unique(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+
 TENSOR_API tensor_status tensor_unique_consecutive(const tensor_t *self, bool return_inverse, bool return_counts, int64_t dim, tensor_t **output, tensor_t **inverse_indices, tensor_t **counts) {
   LT_RESULT(output, "unique_consecutive", "output");
   LT_RESULT(inverse_indices, "unique_consecutive", "inverse_indices");
@@ -924,6 +950,8 @@ TENSOR_API tensor_status tensor_unique_consecutive(const tensor_t *self, bool re
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_unique_consecutive(lt_value *a) { return tensor_unique_consecutive(a[0].pointer, a[1].i, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
 
 TENSOR_API tensor_status tensor_isin(const tensor_t *elements, const tensor_t *test_elements, bool assume_unique, bool invert, tensor_t **out) {
   LT_RESULT(out, "isin", "out");
@@ -981,15 +1009,15 @@ TENSOR_API tensor_status tensor_isin_scalar_out(const tensor_t *elements, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_isin(const tensor_t *elements, const tensor_t *test_elements) {
+TENSOR_API intptr_t tensor_words_isin(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_isin(elements, test_elements, false, false, &made);
+  tensor_status status = tensor_isin(a[0].pointer, a[1].pointer, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_isin_scalar(const tensor_t *elements, tensor_scalar test_elements) {
+TENSOR_API intptr_t tensor_words_isin_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_isin_scalar(elements, test_elements, false, false, &made);
+  tensor_status status = tensor_isin_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1022,11 +1050,13 @@ TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_erf(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_erf(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_erf(self, &made);
+  tensor_status status = tensor_erf(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_erf_(lt_value *a) { return tensor_erf_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfc", "out");
@@ -1057,11 +1087,13 @@ TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_erfc(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_erfc(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_erfc(self, &made);
+  tensor_status status = tensor_erfc(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_erfc_(lt_value *a) { return tensor_erfc_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfinv", "out");
@@ -1092,11 +1124,13 @@ TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_erfinv(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_erfinv(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_erfinv(self, &made);
+  tensor_status status = tensor_erfinv(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_erfinv_(lt_value *a) { return tensor_erfinv_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "lgamma", "out");
@@ -1127,11 +1161,13 @@ TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_lgamma(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_lgamma(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_lgamma(self, &made);
+  tensor_status status = tensor_lgamma(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_lgamma_(lt_value *a) { return tensor_lgamma_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "digamma", "out");
@@ -1162,11 +1198,13 @@ TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_digamma(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_digamma(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_digamma(self, &made);
+  tensor_status status = tensor_digamma(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_digamma_(lt_value *a) { return tensor_digamma_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "i0", "out");
@@ -1197,11 +1235,13 @@ TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_i0(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_i0(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_i0(self, &made);
+  tensor_status status = tensor_i0(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_i0_(lt_value *a) { return tensor_i0_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinc", "out");
@@ -1232,11 +1272,13 @@ TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_sinc(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_sinc(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_sinc(self, &made);
+  tensor_status status = tensor_sinc(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_sinc_(lt_value *a) { return tensor_sinc_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, tensor_t **out) {
   LT_RESULT(out, "logit", "out");
@@ -1270,11 +1312,13 @@ TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *ep
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_logit(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_logit(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_logit(self, NULL, &made);
+  tensor_status status = tensor_logit(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_logit_(lt_value *a) { return tensor_logit_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "polygamma", "out");
@@ -1299,9 +1343,9 @@ TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_polygamma(int64_t n, const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_polygamma(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_polygamma(n, self, &made);
+  tensor_status status = tensor_polygamma(a[0].i, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1337,11 +1381,13 @@ TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_mvlgamma(const tensor_t *self, int64_t p) {
+TENSOR_API intptr_t tensor_words_mvlgamma(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_mvlgamma(self, p, &made);
+  tensor_status status = tensor_mvlgamma(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_mvlgamma_(lt_value *a) { return tensor_mvlgamma_(a[0].pointer, a[1].i); }
 
 TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igamma", "out");
@@ -1375,11 +1421,13 @@ TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_igamma(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_igamma(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_igamma(self, other, &made);
+  tensor_status status = tensor_igamma(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_igamma_(lt_value *a) { return tensor_igamma_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igammac", "out");
@@ -1413,11 +1461,13 @@ TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_igammac(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_igammac(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_igammac(self, other, &made);
+  tensor_status status = tensor_igammac(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_igammac_(lt_value *a) { return tensor_igammac_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logaddexp", "out");
@@ -1442,9 +1492,9 @@ TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_logaddexp(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_logaddexp(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_logaddexp(self, other, &made);
+  tensor_status status = tensor_logaddexp(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1471,9 +1521,9 @@ TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_logaddexp2(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_logaddexp2(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_logaddexp2(self, other, &made);
+  tensor_status status = tensor_logaddexp2(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1544,17 +1594,21 @@ TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_sc
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_xlogy(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_xlogy(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_xlogy(self, other, &made);
+  tensor_status status = tensor_xlogy(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_xlogy_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_xlogy_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_xlogy_scalar(self, other, &made);
+  tensor_status status = tensor_xlogy_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_xlogy_(lt_value *a) { return tensor_xlogy_(a[0].pointer, a[1].pointer); }
+
+TENSOR_API intptr_t tensor_words_xlogy_scalar_(lt_value *a) { return tensor_xlogy_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "gcd", "out");
@@ -1588,11 +1642,13 @@ TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_gcd(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_gcd(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_gcd(self, other, &made);
+  tensor_status status = tensor_gcd(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_gcd_(lt_value *a) { return tensor_gcd_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "lcm", "out");
@@ -1626,11 +1682,13 @@ TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_lcm(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_lcm(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_lcm(self, other, &made);
+  tensor_status status = tensor_lcm(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_lcm_(lt_value *a) { return tensor_lcm_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "nextafter", "out");
@@ -1664,11 +1722,13 @@ TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_nextafter(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_nextafter(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_nextafter(self, other, &made);
+  tensor_status status = tensor_nextafter(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_nextafter_(lt_value *a) { return tensor_nextafter_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *values, tensor_t **out) {
   LT_RESULT(out, "heaviside", "out");
@@ -1702,11 +1762,13 @@ TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_heaviside(const tensor_t *self, const tensor_t *values) {
+TENSOR_API intptr_t tensor_words_heaviside(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_heaviside(self, values, &made);
+  tensor_status status = tensor_heaviside(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_heaviside_(lt_value *a) { return tensor_heaviside_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ldexp", "out");
@@ -1740,11 +1802,13 @@ TENSOR_API tensor_status tensor_ldexp_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_ldexp(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_ldexp(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_ldexp(self, other, &made);
+  tensor_status status = tensor_ldexp(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_ldexp_(lt_value *a) { return tensor_ldexp_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa, tensor_t **exponent) {
   LT_RESULT(mantissa, "frexp", "mantissa");
@@ -1769,6 +1833,8 @@ TENSOR_API tensor_status tensor_frexp_out(const tensor_t *self, tensor_t *mantis
   tensor_status status = lt_invoke(&frame, "frexp");
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_frexp(lt_value *a) { return tensor_frexp(a[0].pointer, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_nan_to_num(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t **out) {
   LT_RESULT(out, "nan_to_num", "out");
@@ -1808,11 +1874,13 @@ TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const doubl
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_nan_to_num(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_nan_to_num(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_nan_to_num(self, NULL, NULL, NULL, &made);
+  tensor_status status = tensor_nan_to_num(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_nan_to_num_(lt_value *a) { return tensor_nan_to_num_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer); }
 
 TENSOR_API tensor_status tensor_deg2rad(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "deg2rad", "out");
@@ -1843,11 +1911,13 @@ TENSOR_API tensor_status tensor_deg2rad_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_deg2rad(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_deg2rad(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_deg2rad(self, &made);
+  tensor_status status = tensor_deg2rad(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_deg2rad_(lt_value *a) { return tensor_deg2rad_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_rad2deg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "rad2deg", "out");
@@ -1878,11 +1948,13 @@ TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_rad2deg(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_rad2deg(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_rad2deg(self, &made);
+  tensor_status status = tensor_rad2deg(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_rad2deg_(lt_value *a) { return tensor_rad2deg_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.expit", "out");
@@ -1905,9 +1977,9 @@ TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_expit(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_expit(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_expit(self, &made);
+  tensor_status status = tensor_special_expit(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1932,9 +2004,9 @@ TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_exp2(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_exp2(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_exp2(self, &made);
+  tensor_status status = tensor_special_exp2(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1959,9 +2031,9 @@ TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_expm1(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_expm1(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_expm1(self, &made);
+  tensor_status status = tensor_special_expm1(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1986,9 +2058,9 @@ TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_log1p(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_log1p(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_log1p(self, &made);
+  tensor_status status = tensor_special_log1p(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2013,9 +2085,9 @@ TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_erf(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_erf(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_erf(self, &made);
+  tensor_status status = tensor_special_erf(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2040,9 +2112,9 @@ TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_erfc(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_erfc(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_erfc(self, &made);
+  tensor_status status = tensor_special_erfc(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2067,9 +2139,9 @@ TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_erfinv(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_erfinv(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_erfinv(self, &made);
+  tensor_status status = tensor_special_erfinv(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2094,9 +2166,9 @@ TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_gammaln(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_gammaln(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_gammaln(self, &made);
+  tensor_status status = tensor_special_gammaln(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2121,9 +2193,9 @@ TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_digamma(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_digamma(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_digamma(self, &made);
+  tensor_status status = tensor_special_digamma(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2148,9 +2220,9 @@ TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_psi(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_psi(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_psi(self, &made);
+  tensor_status status = tensor_special_psi(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2175,9 +2247,9 @@ TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_i0(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_i0(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_i0(self, &made);
+  tensor_status status = tensor_special_i0(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2202,9 +2274,9 @@ TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_sinc(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_sinc(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_sinc(self, &made);
+  tensor_status status = tensor_special_sinc(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2231,9 +2303,9 @@ TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_round(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_round(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_round(self, 0, &made);
+  tensor_status status = tensor_special_round(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2260,9 +2332,9 @@ TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const do
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_logit(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_logit(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_logit(self, NULL, &made);
+  tensor_status status = tensor_special_logit(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2289,9 +2361,9 @@ TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_polygamma(int64_t n, const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_special_polygamma(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_polygamma(n, self, &made);
+  tensor_status status = tensor_special_polygamma(a[0].i, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2318,9 +2390,9 @@ TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, i
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_multigammaln(const tensor_t *self, int64_t p) {
+TENSOR_API intptr_t tensor_words_special_multigammaln(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_multigammaln(self, p, &made);
+  tensor_status status = tensor_special_multigammaln(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2347,9 +2419,9 @@ TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_gammainc(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_special_gammainc(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_gammainc(self, other, &made);
+  tensor_status status = tensor_special_gammainc(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2376,9 +2448,9 @@ TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, cons
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_gammaincc(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_special_gammaincc(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_gammaincc(self, other, &made);
+  tensor_status status = tensor_special_gammaincc(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2430,15 +2502,15 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_xlogy(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_special_xlogy(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_xlogy(self, other, &made);
+  tensor_status status = tensor_special_xlogy(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_special_xlogy_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_special_xlogy_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_xlogy_scalar(self, other, &made);
+  tensor_status status = tensor_special_xlogy_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2490,15 +2562,15 @@ TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self,
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_xlog1py(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_special_xlog1py(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_xlog1py(self, other, &made);
+  tensor_status status = tensor_special_xlog1py(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_special_xlog1py_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_special_xlog1py_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_xlog1py_scalar(self, other, &made);
+  tensor_status status = tensor_special_xlog1py_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2550,15 +2622,15 @@ TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_special_zeta(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_special_zeta(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_zeta(self, other, &made);
+  tensor_status status = tensor_special_zeta(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_brief_special_zeta_scalar(const tensor_t *self, tensor_scalar other) {
+TENSOR_API intptr_t tensor_words_special_zeta_scalar(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_special_zeta_scalar(self, other, &made);
+  tensor_status status = tensor_special_zeta_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2591,9 +2663,9 @@ TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_diff(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_diff(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_diff(self, 1, -1, NULL, NULL, &made);
+  tensor_status status = tensor_diff(a[0].pointer, a[1].i, a[2].i, a[3].pointer, a[4].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2611,9 +2683,9 @@ TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, i
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_trapezoid(const tensor_t *y) {
+TENSOR_API intptr_t tensor_words_trapezoid(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_trapezoid(y, tensor_int(1), -1, &made);
+  tensor_status status = tensor_trapezoid(a[0].pointer, a[1].scalar, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2631,9 +2703,9 @@ TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_trapezoid_x(const tensor_t *y, const tensor_t *x) {
+TENSOR_API intptr_t tensor_words_trapezoid_x(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_trapezoid_x(y, x, -1, &made);
+  tensor_status status = tensor_trapezoid_x(a[0].pointer, a[1].pointer, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2651,9 +2723,9 @@ TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_trapz(const tensor_t *y) {
+TENSOR_API intptr_t tensor_words_trapz(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_trapz(y, tensor_int(1), -1, &made);
+  tensor_status status = tensor_trapz(a[0].pointer, a[1].scalar, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2671,9 +2743,9 @@ TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, in
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_trapz_x(const tensor_t *y, const tensor_t *x) {
+TENSOR_API intptr_t tensor_words_trapz_x(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_trapz_x(y, x, -1, &made);
+  tensor_status status = tensor_trapz_x(a[0].pointer, a[1].pointer, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2691,9 +2763,9 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_s
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_cumulative_trapezoid(const tensor_t *y) {
+TENSOR_API intptr_t tensor_words_cumulative_trapezoid(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_cumulative_trapezoid(y, tensor_int(1), -1, &made);
+  tensor_status status = tensor_cumulative_trapezoid(a[0].pointer, a[1].scalar, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2711,9 +2783,9 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_cumulative_trapezoid_x(const tensor_t *y, const tensor_t *x) {
+TENSOR_API intptr_t tensor_words_cumulative_trapezoid_x(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_cumulative_trapezoid_x(y, x, -1, &made);
+  tensor_status status = tensor_cumulative_trapezoid_x(a[0].pointer, a[1].pointer, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2732,9 +2804,9 @@ TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, co
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_cov(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_cov(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_cov(self, 1, NULL, NULL, &made);
+  tensor_status status = tensor_cov(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2750,9 +2822,9 @@ TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_corrcoef(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_corrcoef(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_corrcoef(self, &made);
+  tensor_status status = tensor_corrcoef(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2781,9 +2853,9 @@ TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_cross(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_cross(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_cross(self, other, TENSOR_NONE, &made);
+  tensor_status status = tensor_cross(a[0].pointer, a[1].pointer, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2799,9 +2871,9 @@ TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_trace(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_trace(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_trace(self, &made);
+  tensor_status status = tensor_trace(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2819,9 +2891,9 @@ TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_dist(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_dist(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_dist(self, other, tensor_int(2), &made);
+  tensor_status status = tensor_dist(a[0].pointer, a[1].pointer, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2839,9 +2911,9 @@ TENSOR_API tensor_status tensor_bincount(const tensor_t *self, const tensor_t *w
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_bincount(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_bincount(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_bincount(self, NULL, 0, &made);
+  tensor_status status = tensor_bincount(a[0].pointer, a[1].pointer, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2872,9 +2944,9 @@ TENSOR_API tensor_status tensor_histc_out(const tensor_t *self, int64_t bins, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_histc(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_histc(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_histc(self, 100, tensor_int(0), tensor_int(0), &made);
+  tensor_status status = tensor_histc(a[0].pointer, a[1].i, a[2].scalar, a[3].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2910,6 +2982,8 @@ TENSOR_API tensor_status tensor_histogram_out(const tensor_t *self, int64_t bins
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_histogram(lt_value *a) { return tensor_histogram(a[0].pointer, a[1].i, NULL, 0, a[3].pointer, a[4].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_histogram_edges(const tensor_t *self, const tensor_t *bins, const tensor_t *weight, bool density, tensor_t **hist, tensor_t **bin_edges) {
   LT_RESULT(hist, "histogram.edges", "hist");
   LT_RESULT(bin_edges, "histogram.edges", "bin_edges");
@@ -2940,6 +3014,8 @@ TENSOR_API tensor_status tensor_histogram_edges_out(const tensor_t *self, const 
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_histogram_edges(lt_value *a) { return tensor_histogram_edges(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "histogramdd", "out");
   lt_value a[5];
@@ -2956,6 +3032,8 @@ TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_histogramdd(lt_value *a) { return tensor_histogramdd(a[0].pointer, a[1].list.data, a[1].list.length, NULL, 0, a[3].pointer, a[4].i, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const tensor_t *const *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "histogramdd.edges", "out");
   lt_value a[5];
@@ -2971,6 +3049,8 @@ TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const te
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_histogramdd_edges(lt_value *a) { return tensor_histogramdd_edges(a[0].pointer, a[1].list.data, a[1].list.length, NULL, 0, a[3].pointer, a[4].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_quantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
   LT_RESULT(out, "quantile", "out");
@@ -3030,6 +3110,18 @@ TENSOR_API tensor_status tensor_quantile_scalar_out(const tensor_t *self, tensor
   LT_OUTPUT(frame.out[0], out, "quantile", "out");
   tensor_status status = lt_invoke(&frame, "quantile");
   return status;
+}
+
+TENSOR_API intptr_t tensor_words_quantile(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantile(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_words_quantile_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantile_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, a[4].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_nanquantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
@@ -3092,6 +3184,18 @@ TENSOR_API tensor_status tensor_nanquantile_scalar_out(const tensor_t *self, ten
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_nanquantile(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_nanquantile(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+TENSOR_API intptr_t tensor_words_nanquantile_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_nanquantile_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, a[4].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spacing, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "gradient", "out");
   lt_value a[4];
@@ -3106,6 +3210,8 @@ TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spa
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_gradient(lt_value *a) { return tensor_gradient(a[0].pointer, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_gradient_scalars(const tensor_t *self, const tensor_scalar *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "gradient.scalars", "out");
@@ -3136,6 +3242,8 @@ TENSOR_API tensor_status tensor_gradient_tensors(const tensor_t *self, const ten
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_gradient_tensors(lt_value *a) { return tensor_gradient_tensors(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_renorm(const tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm, tensor_t **out) {
   LT_RESULT(out, "renorm", "out");
@@ -3175,11 +3283,13 @@ TENSOR_API tensor_status tensor_renorm_out(const tensor_t *self, tensor_scalar p
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_renorm(const tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm) {
+TENSOR_API intptr_t tensor_words_renorm(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_renorm(self, p, dim, maxnorm, &made);
+  tensor_status status = tensor_renorm(a[0].pointer, a[1].scalar, a[2].i, a[3].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_renorm_(lt_value *a) { return tensor_renorm_(a[0].pointer, a[1].scalar, a[2].i, a[3].scalar); }
 
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "from_data", "out");
@@ -3193,12 +3303,6 @@ TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_brief_from_data(void *data, const int64_t *size, int64_t size_len) {
-  tensor_t *made;
-  tensor_status status = tensor_from_data(data, size, size_len, TENSOR_DTYPE_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only, tensor_t **out) {
@@ -3218,12 +3322,6 @@ TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dty
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_brief_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only) {
-  tensor_t *made;
-  tensor_status status = tensor_from_blob(data, nbytes, dtype, size, size_len, stride, stride_len, deleter, context, read_only, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
@@ -3295,9 +3393,9 @@ TENSOR_API tensor_status tensor_from_file(const char *filename, int32_t shared, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_from_file(const char *filename) {
+TENSOR_API intptr_t tensor_words_from_file(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_from_file(filename, -1, 0, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
+  tensor_status status = tensor_from_file(a[0].text, a[1].i, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3308,6 +3406,8 @@ TENSOR_API tensor_status tensor_share_memory_(tensor_t *self) {
   tensor_status status = lt_invoke(&frame, "share_memory_");
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_share_memory_(lt_value *a) { return tensor_share_memory_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_is_shared(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_shared", "out");
@@ -3333,9 +3433,9 @@ TENSOR_API tensor_status tensor_pin_memory(const tensor_t *self, tensor_t **out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_pin_memory(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_pin_memory(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_pin_memory(self, &made);
+  tensor_status status = tensor_pin_memory(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3425,12 +3525,6 @@ TENSOR_API tensor_status tensor_storage_view(const tensor_storage_t *self, tenso
     *out = (tensor_t *)frame.results[0].pointer;
   }
   return status;
-}
-
-TENSOR_API intptr_t tensor_brief_storage_view(const tensor_storage_t *self) {
-  tensor_t *made;
-  tensor_status status = tensor_storage_view(self, TENSOR_DTYPE_NONE, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
 }
 
 TENSOR_API tensor_status tensor_storage_slice(const tensor_storage_t *self, int64_t start, int64_t stop, tensor_storage_t **out) {

@@ -220,9 +220,9 @@ TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_view(const tensor_t *self, const int64_t *size, int64_t size_len) {
+TENSOR_API intptr_t tensor_words_view(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_view(self, size, size_len, &made);
+  tensor_status status = tensor_view(a[0].pointer, a[1].list.data, a[1].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -239,9 +239,9 @@ TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dt
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_view_dtype(const tensor_t *self, tensor_dtype dtype) {
+TENSOR_API intptr_t tensor_words_view_dtype(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_view_dtype(self, dtype, &made);
+  tensor_status status = tensor_view_dtype(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -258,9 +258,9 @@ TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_view_as(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_view_as(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_view_as(self, other, &made);
+  tensor_status status = tensor_view_as(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -277,9 +277,9 @@ TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *sha
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_reshape(const tensor_t *self, const int64_t *shape, int64_t shape_len) {
+TENSOR_API intptr_t tensor_words_reshape(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_reshape(self, shape, shape_len, &made);
+  tensor_status status = tensor_reshape(a[0].pointer, a[1].list.data, a[1].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -296,9 +296,9 @@ TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_reshape_as(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_reshape_as(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_reshape_as(self, other, &made);
+  tensor_status status = tensor_reshape_as(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -316,9 +316,9 @@ TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim,
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_flatten(const tensor_t *self, int64_t start_dim, int64_t end_dim) {
+TENSOR_API intptr_t tensor_words_flatten(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_flatten(self, start_dim, end_dim, &made);
+  tensor_status status = tensor_flatten(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -336,9 +336,9 @@ TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, con
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_unflatten(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len) {
+TENSOR_API intptr_t tensor_words_unflatten(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_unflatten(self, dim, sizes, sizes_len, &made);
+  tensor_status status = tensor_unflatten(a[0].pointer, a[1].i, a[2].list.data, a[2].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -354,9 +354,9 @@ TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_ravel(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_ravel(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_ravel(self, &made);
+  tensor_status status = tensor_ravel(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -380,11 +380,13 @@ TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_t_matrix(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_t_matrix(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_t_matrix(self, &made);
+  tensor_status status = tensor_t_matrix(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_t_matrix_(lt_value *a) { return tensor_t_matrix_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_transpose(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
   LT_RESULT(out, "transpose", "out");
@@ -410,11 +412,13 @@ TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_transpose(const tensor_t *self, int64_t dim0, int64_t dim1) {
+TENSOR_API intptr_t tensor_words_transpose(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_transpose(self, dim0, dim1, &made);
+  tensor_status status = tensor_transpose(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_transpose_(lt_value *a) { return tensor_transpose_(a[0].pointer, a[1].i, a[2].i); }
 
 TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, int64_t axis1, tensor_t **out) {
   LT_RESULT(out, "swapaxes", "out");
@@ -440,11 +444,13 @@ TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_swapaxes(const tensor_t *self, int64_t axis0, int64_t axis1) {
+TENSOR_API intptr_t tensor_words_swapaxes(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_swapaxes(self, axis0, axis1, &made);
+  tensor_status status = tensor_swapaxes(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_swapaxes_(lt_value *a) { return tensor_swapaxes_(a[0].pointer, a[1].i, a[2].i); }
 
 TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
   LT_RESULT(out, "swapdims", "out");
@@ -470,11 +476,13 @@ TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_swapdims(const tensor_t *self, int64_t dim0, int64_t dim1) {
+TENSOR_API intptr_t tensor_words_swapdims(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_swapdims(self, dim0, dim1, &made);
+  tensor_status status = tensor_swapdims(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_swapdims_(lt_value *a) { return tensor_swapdims_(a[0].pointer, a[1].i, a[2].i); }
 
 TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "permute", "out");
@@ -489,9 +497,9 @@ TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dim
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_permute(const tensor_t *self, const int64_t *dims, int64_t dims_len) {
+TENSOR_API intptr_t tensor_words_permute(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_permute(self, dims, dims_len, &made);
+  tensor_status status = tensor_permute(a[0].pointer, a[1].list.data, a[1].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -509,9 +517,9 @@ TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, in
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_movedim(const tensor_t *self, int64_t source, int64_t destination) {
+TENSOR_API intptr_t tensor_words_movedim(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_movedim(self, source, destination, &made);
+  tensor_status status = tensor_movedim(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -529,9 +537,9 @@ TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_movedim_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len) {
+TENSOR_API intptr_t tensor_words_movedim_list(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_movedim_list(self, source, source_len, destination, destination_len, &made);
+  tensor_status status = tensor_movedim_list(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -549,9 +557,9 @@ TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, i
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_moveaxis(const tensor_t *self, int64_t source, int64_t destination) {
+TENSOR_API intptr_t tensor_words_moveaxis(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_moveaxis(self, source, destination, &made);
+  tensor_status status = tensor_moveaxis(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -569,9 +577,9 @@ TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_moveaxis_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len) {
+TENSOR_API intptr_t tensor_words_moveaxis_list(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_moveaxis_list(self, source, source_len, destination, destination_len, &made);
+  tensor_status status = tensor_moveaxis_list(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -587,9 +595,9 @@ TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_T(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_T(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_T(self, &made);
+  tensor_status status = tensor_T(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -605,9 +613,9 @@ TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_mT(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_mT(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_mT(self, &made);
+  tensor_status status = tensor_mT(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -623,9 +631,9 @@ TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_mH(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_mH(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_mH(self, &made);
+  tensor_status status = tensor_mH(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -641,9 +649,9 @@ TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_H(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_H(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_H(self, &made);
+  tensor_status status = tensor_H(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -659,9 +667,9 @@ TENSOR_API tensor_status tensor_adjoint(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_adjoint(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_adjoint(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_adjoint(self, &made);
+  tensor_status status = tensor_adjoint(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -679,9 +687,9 @@ TENSOR_API tensor_status tensor_expand(const tensor_t *self, const int64_t *size
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_expand(const tensor_t *self, const int64_t *size, int64_t size_len) {
+TENSOR_API intptr_t tensor_words_expand(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_expand(self, size, size_len, false, &made);
+  tensor_status status = tensor_expand(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -698,9 +706,9 @@ TENSOR_API tensor_status tensor_expand_as(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_expand_as(const tensor_t *self, const tensor_t *other) {
+TENSOR_API intptr_t tensor_words_expand_as(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_expand_as(self, other, &made);
+  tensor_status status = tensor_expand_as(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -717,9 +725,9 @@ TENSOR_API tensor_status tensor_broadcast_to(const tensor_t *self, const int64_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_broadcast_to(const tensor_t *self, const int64_t *size, int64_t size_len) {
+TENSOR_API intptr_t tensor_words_broadcast_to(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_broadcast_to(self, size, size_len, &made);
+  tensor_status status = tensor_broadcast_to(a[0].pointer, a[1].list.data, a[1].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -743,11 +751,13 @@ TENSOR_API tensor_status tensor_squeeze_(tensor_t *self) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_squeeze(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_squeeze(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_squeeze(self, &made);
+  tensor_status status = tensor_squeeze(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_squeeze_(lt_value *a) { return tensor_squeeze_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_squeeze_dim(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "squeeze.dim", "out");
@@ -771,11 +781,13 @@ TENSOR_API tensor_status tensor_squeeze_dim_(tensor_t *self, int64_t dim) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_squeeze_dim(const tensor_t *self, int64_t dim) {
+TENSOR_API intptr_t tensor_words_squeeze_dim(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_squeeze_dim(self, dim, &made);
+  tensor_status status = tensor_squeeze_dim(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_squeeze_dim_(lt_value *a) { return tensor_squeeze_dim_(a[0].pointer, a[1].i); }
 
 TENSOR_API tensor_status tensor_squeeze_dims(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "squeeze.dims", "out");
@@ -799,11 +811,13 @@ TENSOR_API tensor_status tensor_squeeze_dims_(tensor_t *self, const int64_t *dim
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_squeeze_dims(const tensor_t *self, const int64_t *dim, int64_t dim_len) {
+TENSOR_API intptr_t tensor_words_squeeze_dims(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_squeeze_dims(self, dim, dim_len, &made);
+  tensor_status status = tensor_squeeze_dims(a[0].pointer, a[1].list.data, a[1].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_squeeze_dims_(lt_value *a) { return tensor_squeeze_dims_(a[0].pointer, a[1].list.data, a[1].list.length); }
 
 TENSOR_API tensor_status tensor_unsqueeze(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "unsqueeze", "out");
@@ -827,11 +841,13 @@ TENSOR_API tensor_status tensor_unsqueeze_(tensor_t *self, int64_t dim) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_unsqueeze(const tensor_t *self, int64_t dim) {
+TENSOR_API intptr_t tensor_words_unsqueeze(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_unsqueeze(self, dim, &made);
+  tensor_status status = tensor_unsqueeze(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_unsqueeze_(lt_value *a) { return tensor_unsqueeze_(a[0].pointer, a[1].i); }
 
 TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow", "out");
@@ -848,9 +864,9 @@ TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_narrow(const tensor_t *self, int64_t dim, int64_t start, int64_t length) {
+TENSOR_API intptr_t tensor_words_narrow(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_narrow(self, dim, start, length, &made);
+  tensor_status status = tensor_narrow(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -869,9 +885,9 @@ TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim,
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_narrow_tensor(const tensor_t *self, int64_t dim, const tensor_t *start, int64_t length) {
+TENSOR_API intptr_t tensor_words_narrow_tensor(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_narrow_tensor(self, dim, start, length, &made);
+  tensor_status status = tensor_narrow_tensor(a[0].pointer, a[1].i, a[2].pointer, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -889,9 +905,9 @@ TENSOR_API tensor_status tensor_select(const tensor_t *self, int64_t dim, int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_select(const tensor_t *self, int64_t dim, int64_t index) {
+TENSOR_API intptr_t tensor_words_select(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_select(self, dim, index, &made);
+  tensor_status status = tensor_select(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -911,9 +927,9 @@ TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_slice(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step) {
+TENSOR_API intptr_t tensor_words_slice(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_slice(self, dim, start, end, step, &made);
+  tensor_status status = tensor_slice(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -943,11 +959,13 @@ TENSOR_API tensor_status tensor_as_strided_(tensor_t *self, const int64_t *size,
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_as_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset) {
+TENSOR_API intptr_t tensor_words_as_strided(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_as_strided(self, size, size_len, stride, stride_len, storage_offset, &made);
+  tensor_status status = tensor_as_strided(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+TENSOR_API intptr_t tensor_words_as_strided_(lt_value *a) { return tensor_as_strided_(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i); }
 
 TENSOR_API tensor_status tensor_unfold(const tensor_t *self, int64_t dimension, int64_t size, int64_t step, tensor_t **out) {
   LT_RESULT(out, "unfold", "out");
@@ -964,9 +982,9 @@ TENSOR_API tensor_status tensor_unfold(const tensor_t *self, int64_t dimension, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_unfold(const tensor_t *self, int64_t dimension, int64_t size, int64_t step) {
+TENSOR_API intptr_t tensor_words_unfold(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_unfold(self, dimension, size, step, &made);
+  tensor_status status = tensor_unfold(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -985,9 +1003,9 @@ TENSOR_API tensor_status tensor_diagonal(const tensor_t *self, int64_t offset, i
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_diagonal(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2) {
+TENSOR_API intptr_t tensor_words_diagonal(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_diagonal(self, offset, dim1, dim2, &made);
+  tensor_status status = tensor_diagonal(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1003,9 +1021,9 @@ TENSOR_API tensor_status tensor_detach(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_brief_detach(const tensor_t *self) {
+TENSOR_API intptr_t tensor_words_detach(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_detach(self, &made);
+  tensor_status status = tensor_detach(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1022,6 +1040,8 @@ TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_unbind(lt_value *a) { return tensor_unbind(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "split", "out");
   lt_value a[3];
@@ -1035,6 +1055,8 @@ TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, 
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_split(lt_value *a) { return tensor_split(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t *split_size, int64_t split_size_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "split.sizes", "out");
@@ -1050,6 +1072,8 @@ TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_split_sizes(lt_value *a) { return tensor_split_sizes(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "split_with_sizes", "out");
   lt_value a[3];
@@ -1063,6 +1087,8 @@ TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_split_with_sizes(lt_value *a) { return tensor_split_with_sizes(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "chunk", "out");
@@ -1078,6 +1104,8 @@ TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int6
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_chunk(lt_value *a) { return tensor_chunk(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_unsafe_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "unsafe_chunk", "out");
   lt_value a[3];
@@ -1091,6 +1119,8 @@ TENSOR_API tensor_status tensor_unsafe_chunk(const tensor_t *self, int64_t chunk
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_unsafe_chunk(lt_value *a) { return tensor_unsafe_chunk(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_unsafe_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "unsafe_split", "out");
@@ -1106,6 +1136,8 @@ TENSOR_API tensor_status tensor_unsafe_split(const tensor_t *self, int64_t split
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_unsafe_split(lt_value *a) { return tensor_unsafe_split(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_unsafe_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "unsafe_split_with_sizes", "out");
   lt_value a[3];
@@ -1119,6 +1151,8 @@ TENSOR_API tensor_status tensor_unsafe_split_with_sizes(const tensor_t *self, co
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_unsafe_split_with_sizes(lt_value *a) { return tensor_unsafe_split_with_sizes(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "tensor_split", "out");
@@ -1134,6 +1168,8 @@ TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t secti
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_tensor_split(lt_value *a) { return tensor_tensor_split(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "tensor_split.indices", "out");
   lt_value a[3];
@@ -1147,6 +1183,8 @@ TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_tensor_split_indices(lt_value *a) { return tensor_tensor_split_indices(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const tensor_t *tensor_indices_or_sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "tensor_split.tensor", "out");
@@ -1162,6 +1200,8 @@ TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const 
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_tensor_split_tensor(lt_value *a) { return tensor_tensor_split_tensor(a[0].pointer, a[1].pointer, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "hsplit", "out");
   lt_value a[2];
@@ -1174,6 +1214,8 @@ TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, t
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_hsplit(lt_value *a) { return tensor_hsplit(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "hsplit.indices", "out");
@@ -1188,6 +1230,8 @@ TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_hsplit_indices(lt_value *a) { return tensor_hsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "vsplit", "out");
   lt_value a[2];
@@ -1200,6 +1244,8 @@ TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, t
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_vsplit(lt_value *a) { return tensor_vsplit(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "vsplit.indices", "out");
@@ -1214,6 +1260,8 @@ TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_vsplit_indices(lt_value *a) { return tensor_vsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "dsplit", "out");
   lt_value a[2];
@@ -1227,6 +1275,8 @@ TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, t
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_dsplit(lt_value *a) { return tensor_dsplit(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_dsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "dsplit.indices", "out");
   lt_value a[2];
@@ -1239,4 +1289,6 @@ TENSOR_API tensor_status tensor_dsplit_indices(const tensor_t *self, const int64
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_dsplit_indices(lt_value *a) { return tensor_dsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
 

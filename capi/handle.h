@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-#include "../include/tensor.h"
+#include "value.h"
 
 enum { LT_TENSOR = 1, LT_STORAGE = 2, LT_GENERATOR = 3 };
 enum { LT_EMPTY = 0, LT_LIVE = 1, LT_DEAD = 2 };
@@ -27,21 +27,6 @@ typedef struct lt_slot {
   int64_t *sizes, *strides;  // inline_dims, or a block of their own when there are more dimensions
   int64_t inline_dims[2 * LT_INLINE_DIMS];
 } lt_slot;
-
-// One argument or result of a call into the engine.
-typedef union lt_value {
-  lt_slot *slot;
-  tensor_scalar scalar;
-  int64_t i;
-  double f;
-  void *pointer;
-  const char *text;
-  tensor_device device;
-  struct {
-    const void *data;  // NULL when absent
-    int64_t length;
-  } list;
-} lt_value;
 
 enum { LT_FUNCTION = 0, LT_INPLACE = 1, LT_OUT = 2, LT_RESULTS = 8 };
 

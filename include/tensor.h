@@ -238,6 +238,9 @@ TENSOR_API tensor_status tensor_to_arrow(const tensor_t *self, void *schema, voi
 // caller's. The tensor shares the memory, which must not be written, and calls the array's release when the last tensor over
 // it is freed; bool elements are copied. On an error the array stays the caller's.
 TENSOR_API tensor_status tensor_from_arrow(const void *schema, void *array, tensor_t **out);
+// Reads an ArrowArrayStream of primitive arrays without nulls to its end, as one tensor (new reference): a single array is
+// shared as tensor_from_arrow shares it, several are copied one after the other. The stream is released, on an error too.
+TENSOR_API tensor_status tensor_from_arrow_stream(void *stream, tensor_t **out);
 // Calls the release functions of an ArrowSchema and an ArrowArray that nobody took over. NULL is fine.
 TENSOR_API void tensor_arrow_release(void *schema, void *array);
 
@@ -2093,7 +2096,8 @@ TENSOR_API tensor_status tensor_isin_scalar_out(const tensor_t *elements, tensor
 
 // Product of matrices, of vectors, or of batches of matrices whose batch dimensions broadcast. A vector counts as a row on the left and
 // as a column on the right, and the result loses that dimension; two vectors give their dot product. Operands have one dtype; 16-bit floats
-// are multiplied in float32, integers wrap around.
+// are multiplied and summed in float32 and rounded once, integers wrap around. Products of bfloat16 with more than 4096 multiplications
+// take subnormal numbers for zeros where the CPU has AVX-512 BF16, as PyTorch's do.
 TENSOR_API tensor_status tensor_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_matmul_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 

@@ -1,4 +1,4 @@
-"""Builds a wheel that carries libtensor.so, which `make` builds when it is not there."""
+"""Builds a wheel that carries the shared libraries, which `make` builds when they are not there."""
 
 import os
 import shutil
@@ -20,17 +20,20 @@ class BuildWithLibrary(build_py):
         super().run()
         chosen = os.environ.get("LIBTENSOR_LIBRARY")
         library = Path(chosen) if chosen else BUILD / "libtensor.so"
-        if not library.exists():
-            subprocess.run(["make", "-C", str(ROOT), "build/libtensor.so"], check=True)
+        direct = BUILD / "libtensor_direct.so"
+        missing = [f"build/{path.name}" for path in (library, direct) if not path.exists()]
+        if missing:
+            subprocess.run(["make", "-C", str(ROOT), *missing], check=True)
         folder = Path(self.build_lib) / "libtensor" / "lib"
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copy2(library, folder / "libtensor.so")
+        shutil.copy2(direct, folder / direct.name)
         for extra in (BUILD / "openblas").glob("*"):
             shutil.copy2(extra, folder / extra.name)
 
 
 class PlatformWheel(bdist_wheel):
-    """Any Python 3 on one platform: there is no compiled Python code."""
+    """Any Python 3 on one platform: the shared libraries are loaded by ctypes and serve every version."""
 
     def get_tag(self):
         return "py3", "none", super().get_tag()[2]

@@ -22,6 +22,15 @@ package kernel
 //   return 0;
 // #endif
 // }
+//
+// static int lt_cpu_bfloat16(void) {
+// #if defined(__x86_64__)
+//   __builtin_cpu_init();
+//   return __builtin_cpu_supports("avx512bf16");
+// #else
+//   return 0;
+// #endif
+// }
 import "C"
 
 import (
@@ -109,6 +118,11 @@ var load = sync.OnceValue(func() *table {
 	return read(tierNames[best])
 })
 
+// supported tells whether the machine has the instructions of a kernel that takes more of them than its tier promises.
+func supported(name string) bool {
+	return name != "gemm_bfloat16" && name != "gemm_dots_bfloat16" || C.lt_cpu_bfloat16() != 0
+}
+
 // read gathers the kernels that the units of a tier define.
 func read(tier string) *table {
 	t := &table{tier: tier, kernels: map[string]*Kernel{}}
@@ -124,8 +138,10 @@ func read(tier string) *table {
 				break
 			}
 			k := &Kernel{Name: C.GoString(entry.name), Signature: C.GoString(entry.signature)}
-			for d := range k.rows {
-				k.rows[d] = uintptr(entry.rows[d])
+			if supported(k.Name) {
+				for d := range k.rows {
+					k.rows[d] = uintptr(entry.rows[d])
+				}
 			}
 			k.tiny = tinyKernels[k.Name]
 			t.kernels[k.Name] = k

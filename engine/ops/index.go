@@ -100,9 +100,7 @@ func basic(op string, self *tensor.Tensor, items []IndexItem) (view *tensor.Tens
 			}
 			g.offset += begin * g.strides[d]
 			g.sizes[d] = n
-			if n > 1 {
-				g.strides[d] *= step
-			}
+			g.strides[d] *= step
 			d++
 		case IndexNewAxis:
 			g.insert(d)

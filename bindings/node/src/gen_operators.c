@@ -165,7 +165,7 @@ static tensor_status call_floor_divide_scalar_(const lt_value *a, lt_value *r) {
 static tensor_status call_floor_divide_out(const lt_value *a, lt_value *r) { return tensor_floor_divide_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_floor_divide_scalar_out(const lt_value *a, lt_value *r) { return tensor_floor_divide_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_floor_divide[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_OPERAND, 0, {0}},
     {"other", LT_OPERAND, 0, {0}},
 };
 static const lt_argument results_floor_divide[] = {

@@ -2,7 +2,7 @@
 
 from ctypes import c_char_p, c_double, c_void_p
 
-from . import _convert, _errors, _index, _library, _match, _random, _results, _storage
+from . import _convert, _direct, _errors, _index, _library, _match, _random, _results, _storage
 from ._device import of
 from ._dtypes import DTYPES, contiguous_format, preserve_format
 from ._tensor import Tensor
@@ -15,10 +15,10 @@ _LOW, _HIGH = _library.LOW, _library.HIGH
 _Tensor, _Storage, _Generator = Tensor, _storage.UntypedStorage, _random.Generator
 _Scalar, _Device, _Cell = _library.Scalar, _library.Device, _library.Cell
 
-_bind, _bind_brief, _cells = _library.bind, _library.bind_brief, _library.cells
-_HANDLES = _library.HANDLES
+_bind, _cells = _library.bind, _library.cells
 _take, _put = _cells.pop, _cells.append
-_new = object.__new__
+_makes, _views, _changes, _several, _lists = _direct.makes, _direct.views, _direct.changes, _direct.several, _direct.lists
+_first, _reflected, _element = _direct.first, _direct.reflected, _direct.element
 
 _ONE, _ZERO, _NO_SCALAR = _convert.ONE, _convert.ZERO, _convert.NO_SCALAR
 _contiguous_format, _preserve_format = contiguous_format, preserve_format

@@ -1,6 +1,6 @@
 """Conversions to other dtypes and devices: Tensor.to and its shorter forms."""
 
-from . import _dtypes
+from . import _direct, _dtypes
 from . import gen_functions as _f
 from ._errors import no_overload
 from ._match import is_dtype
@@ -24,6 +24,8 @@ def to(self, *args, **kwargs):
     >>> torch.tensor([1, 2]).to(torch.float32)
     tensor([1., 2.])
     """
+    if len(args) == 1 and not kwargs and args[0].__class__ is _dtypes.dtype and isinstance(self, Tensor):
+        return self if self.dtype is args[0] else _f.to(self, dtype=args[0])
     if args:
         first = args[0]
         names = AFTER_DTYPE if is_dtype(first) else AFTER_OTHER if isinstance(first, Tensor) else AFTER_DEVICE
@@ -44,7 +46,7 @@ def to(self, *args, **kwargs):
 
 def cast(name, dtype):
     def method(self, memory_format=None):
-        return to(self, dtype, memory_format=memory_format)
+        return to(self, dtype) if memory_format is None else to(self, dtype, memory_format=memory_format)
 
     method.__name__ = name
     method.__doc__ = f"Converts to {dtype}."
@@ -67,6 +69,12 @@ CASTS = {
 }
 
 
+@_direct.getter(_direct.CONTIGUOUS, "tensor_strides")
+def contiguous(self, *, memory_format=_dtypes.contiguous_format):
+    """The tensor with its elements in the order of `memory_format`, without gaps; `self` when they lie so."""
+    return self if _f.is_contiguous(self, memory_format=memory_format) else _f.contiguous(self, memory_format=memory_format)
+
+
 def cpu(self, memory_format=None):
     """The tensor on the CPU; `self` when it is there."""
     return to(self, "cpu", memory_format=memory_format)
@@ -82,6 +90,7 @@ def type_as(self, other):
     return to(self, other.dtype)
 
 
-METHODS = {name: cast(name, dtype) for name, dtype in CASTS.items()} | {"to": to, "cpu": cpu, "cuda": cuda, "type_as": type_as}
+METHODS = {name: cast(name, dtype) for name, dtype in CASTS.items()}
+METHODS |= {"to": to, "contiguous": contiguous, "cpu": cpu, "cuda": cuda, "type_as": type_as}
 for method_name, function in METHODS.items():
     setattr(Tensor, method_name, function)

@@ -77,14 +77,17 @@ class Cell(ctypes.Union):
 cells = [Cell() for _ in range(16)]
 
 
+def folders():
+    """Where the package's shared libraries are: in the package, or in the build folder of its sources."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    up = os.path.dirname
+    return [os.path.join(here, "lib"), os.path.join(up(up(up(here))), "build")]
+
+
 def candidates():
     """The places where the library is looked for, the first that exists wins."""
     chosen = os.environ.get("LIBTENSOR_LIBRARY")
-    if chosen:
-        return [chosen]
-    here = os.path.dirname(os.path.abspath(__file__))
-    up = os.path.dirname
-    return [os.path.join(here, "lib", "libtensor.so"), os.path.join(up(up(up(here))), "build", "libtensor.so")]
+    return [chosen] if chosen else [os.path.join(folder, "libtensor.so") for folder in folders()]
 
 
 def load():
@@ -129,7 +132,7 @@ HANDLES = 1 << 12
 
 
 def bind_brief(name, *argtypes):
-    """The brief form of a C function, which returns the handle of its one result, or a status."""
+    """A C function that returns its one result, or a status."""
     function = bind(name, *argtypes)
     function.restype = c_int64
     return function

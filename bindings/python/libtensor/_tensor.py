@@ -2,8 +2,8 @@
 
 from ctypes import POINTER, c_int32, c_int64, c_void_p
 
-from . import _device, _dtypes
-from ._library import ABSENT, HANDLES, HIGH, LOW, Device, free, getter
+from . import _device, _direct, _dtypes
+from ._library import Device, getter
 from ._size import Size
 
 c_dim = getter("tensor_dim", c_int64, c_void_p)
@@ -16,6 +16,7 @@ c_device = getter("tensor_get_device", Device, c_void_p)
 c_layout = getter("tensor_get_layout", c_int32, c_void_p)
 
 DTYPES = _dtypes.DTYPES
+CPU = _device.of(Device(0, -1))
 make_size = tuple.__new__
 
 
@@ -26,10 +27,10 @@ def wrapped_dim(dim, n, what):
     return at % n
 
 
-class Tensor:
+class Tensor(_direct.TensorBase):
     """A multi-dimensional array of elements of one dtype. `Tensor(2, 3)` and `Tensor([1, 2])` make one of the default dtype."""
 
-    __slots__ = ("_h", "__weakref__", "__dict__")
+    __slots__ = ("__weakref__", "__dict__")
     __array_priority__ = 1000
 
     def __new__(cls, *args, device=None):
@@ -38,23 +39,23 @@ class Tensor:
             made.__class__ = cls
         return made
 
-    def __del__(self, free=free):
-        free(self._h)
-
-    @property
-    def shape(self):
-        return make_size(Size, c_sizes(self._h)[: c_dim(self._h)])
-
+    @_direct.getter(_direct.SIZES, "tensor_sizes")
     def size(self, dim=None):
         """The sizes, or the size of dimension `dim`."""
-        return self.shape if dim is None else self.shape[wrapped_dim(dim, c_dim(self._h), "size()")]
+        n = c_dim(self._h)
+        sizes = make_size(Size, c_sizes(self._h)[:n])
+        return sizes if dim is None else sizes[wrapped_dim(dim, n, "size()")]
 
+    shape = property(size)
+
+    @_direct.getter(_direct.STRIDES, "tensor_strides")
     def stride(self, dim=None):
         """The strides in elements, or the stride of dimension `dim`."""
         n = c_dim(self._h)
         strides = tuple(c_strides(self._h)[:n])
         return strides if dim is None else strides[wrapped_dim(dim, n, "stride()")]
 
+    @_direct.getter(_direct.NUMBER, "tensor_dim")
     def dim(self):
         """The number of dimensions."""
         return c_dim(self._h)
@@ -62,12 +63,14 @@ class Tensor:
     ndimension = dim
     ndim = property(dim)
 
+    @_direct.getter(_direct.NUMBER, "tensor_numel")
     def numel(self):
         """The number of elements."""
         return c_numel(self._h)
 
     nelement = numel
 
+    @_direct.getter(_direct.NUMBER, "tensor_storage_offset")
     def storage_offset(self):
         """Where the first element lies in the storage, in elements."""
         return c_offset(self._h)
@@ -80,13 +83,15 @@ class Tensor:
 
     @property
     def nbytes(self):
-        return c_numel(self._h) * self.itemsize
+        return self.numel() * self.itemsize
 
     @property
+    @_direct.getter(_direct.DTYPE, "tensor_get_dtype")
     def dtype(self):
         return DTYPES[c_dtype(self._h)]
 
     @property
+    @_direct.getter(_direct.DEVICE, "tensor_get_device")
     def device(self):
         return _device.of(c_device(self._h))
 
@@ -191,6 +196,7 @@ class Tensor:
             dtype = _create.type_named(dtype)
         return self.to(getattr(dtype, "dtype", dtype))
 
+    @_direct.getter(_direct.LIST, "tensor_data_ptr")
     def tolist(self):
         """The elements as nested lists of Python numbers."""
         return _interop.tolist(self)
@@ -233,6 +239,7 @@ class Tensor:
     def __format__(self, spec):
         return format(self.item(), spec) if not self.dim() and spec else object.__format__(str(self), spec)
 
+    @_direct.getter(_direct.LENGTH, "tensor_sizes")
     def __len__(self):
         n = c_dim(self._h)
         if not n:
@@ -240,7 +247,7 @@ class Tensor:
         return c_sizes(self._h)[0]
 
     def __iter__(self):
-        if not c_dim(self._h):
+        if not self.dim():
             raise TypeError("iteration over a 0-d tensor")
         return iter(_f.unbind(self))
 
@@ -250,14 +257,14 @@ class Tensor:
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}")
 
     def __bool__(self):
-        n = c_numel(self._h)
+        n = self.numel()
         if n != 1:
             several = "more than one value" if n else "no values"
             raise RuntimeError(f"Boolean value of Tensor with {several} is ambiguous")
         return bool(self.item())
 
     def __index__(self):
-        if c_numel(self._h) != 1 or self.is_floating_point() or self.is_complex():
+        if self.numel() != 1 or self.is_floating_point() or self.is_complex():
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
@@ -274,21 +281,7 @@ class Tensor:
         return id(self)
 
     def __getitem__(self, key):
-        kind = key.__class__
-        if kind is int and LOW <= key <= HIGH:
-            made = _f.b_select(self._h, 0, key)
-        elif kind is slice:
-            start, stop, step = key.start, key.stop, key.step
-            if not (
-                (start is None or start.__class__ is int and LOW < start <= HIGH)
-                and (stop is None or stop.__class__ is int and LOW < stop <= HIGH)
-                and (step is None or step.__class__ is int and LOW < step <= HIGH)
-            ):
-                return _f.index_get(self, key)
-            made = _f.b_slice(self._h, 0, ABSENT if start is None else start, ABSENT if stop is None else stop, 1 if step is None else step)
-        else:
-            return _f.index_get(self, key)
-        return _results.wrap(made) if made >= HANDLES else _f.index_get(self, key)  # which says what is wrong
+        return _f.index_get(self, key)
 
     def __setitem__(self, key, value):
         if isinstance(value, Tensor):
@@ -302,6 +295,11 @@ class Tensor:
         return sorted(set(object.__dir__(self)))
 
 
+_direct.start(Tensor, Size, DTYPES, CPU)
+
 # The generated functions take the class above.
 from . import gen_functions as _f  # noqa: E402, I001
-from . import _arrow, _create, _dlpack, _errors, _interop, _match, _print, _results, _serialize, _sharing, _typed_storage  # noqa: E402
+from . import _arrow, _create, _dlpack, _errors, _interop, _match, _print, _serialize, _sharing, _typed_storage  # noqa: E402
+
+Tensor.__getitem__ = _direct.subscript(_f.select, _f.slice, _f.index_get)(Tensor.__getitem__)
+Tensor.__setitem__ = _direct.first(_f.index_set_, _f.index_set_scalar_)(Tensor.__setitem__)

@@ -6,315 +6,226 @@ c_add = _bind("tensor_add", P, P, _Scalar, P)
 c_add_scalar = _bind("tensor_add_scalar", P, _Scalar, _Scalar, P)
 c_add_out = _bind("tensor_add_out", P, P, _Scalar, P)
 c_add_scalar_out = _bind("tensor_add_scalar_out", P, _Scalar, _Scalar, P)
-b_add = _bind_brief("tensor_brief_add", P, P)
-b_add_scalar = _bind_brief("tensor_brief_add_scalar", P, _Scalar)
 c_add_ = _bind("tensor_add_", P, P, _Scalar)
 c_add_scalar_ = _bind("tensor_add_scalar_", P, _Scalar, _Scalar)
 c_sub = _bind("tensor_sub", P, P, _Scalar, P)
 c_sub_scalar = _bind("tensor_sub_scalar", P, _Scalar, _Scalar, P)
 c_sub_out = _bind("tensor_sub_out", P, P, _Scalar, P)
 c_sub_scalar_out = _bind("tensor_sub_scalar_out", P, _Scalar, _Scalar, P)
-b_sub = _bind_brief("tensor_brief_sub", P, P)
-b_sub_scalar = _bind_brief("tensor_brief_sub_scalar", P, _Scalar)
 c_sub_ = _bind("tensor_sub_", P, P, _Scalar)
 c_sub_scalar_ = _bind("tensor_sub_scalar_", P, _Scalar, _Scalar)
 c_subtract = _bind("tensor_subtract", P, P, _Scalar, P)
 c_subtract_scalar = _bind("tensor_subtract_scalar", P, _Scalar, _Scalar, P)
 c_subtract_out = _bind("tensor_subtract_out", P, P, _Scalar, P)
 c_subtract_scalar_out = _bind("tensor_subtract_scalar_out", P, _Scalar, _Scalar, P)
-b_subtract = _bind_brief("tensor_brief_subtract", P, P)
-b_subtract_scalar = _bind_brief("tensor_brief_subtract_scalar", P, _Scalar)
 c_subtract_ = _bind("tensor_subtract_", P, P, _Scalar)
 c_subtract_scalar_ = _bind("tensor_subtract_scalar_", P, _Scalar, _Scalar)
 c_rsub = _bind("tensor_rsub", P, P, _Scalar, P)
 c_rsub_scalar = _bind("tensor_rsub_scalar", P, _Scalar, _Scalar, P)
-b_rsub = _bind_brief("tensor_brief_rsub", P, P)
-b_rsub_scalar = _bind_brief("tensor_brief_rsub_scalar", P, _Scalar)
 c_mul = _bind("tensor_mul", P, P, P)
 c_mul_scalar = _bind("tensor_mul_scalar", P, _Scalar, P)
 c_mul_out = _bind("tensor_mul_out", P, P, P)
 c_mul_scalar_out = _bind("tensor_mul_scalar_out", P, _Scalar, P)
-b_mul = _bind_brief("tensor_brief_mul", P, P)
-b_mul_scalar = _bind_brief("tensor_brief_mul_scalar", P, _Scalar)
 c_mul_ = _bind("tensor_mul_", P, P)
 c_mul_scalar_ = _bind("tensor_mul_scalar_", P, _Scalar)
 c_multiply = _bind("tensor_multiply", P, P, P)
 c_multiply_scalar = _bind("tensor_multiply_scalar", P, _Scalar, P)
 c_multiply_out = _bind("tensor_multiply_out", P, P, P)
 c_multiply_scalar_out = _bind("tensor_multiply_scalar_out", P, _Scalar, P)
-b_multiply = _bind_brief("tensor_brief_multiply", P, P)
-b_multiply_scalar = _bind_brief("tensor_brief_multiply_scalar", P, _Scalar)
 c_multiply_ = _bind("tensor_multiply_", P, P)
 c_multiply_scalar_ = _bind("tensor_multiply_scalar_", P, _Scalar)
 c_div = _bind("tensor_div", P, P, T, P)
 c_div_scalar = _bind("tensor_div_scalar", P, _Scalar, T, P)
 c_div_out = _bind("tensor_div_out", P, P, T, P)
 c_div_scalar_out = _bind("tensor_div_scalar_out", P, _Scalar, T, P)
-b_div = _bind_brief("tensor_brief_div", P, P)
-b_div_scalar = _bind_brief("tensor_brief_div_scalar", P, _Scalar)
 c_div_ = _bind("tensor_div_", P, P, T)
 c_div_scalar_ = _bind("tensor_div_scalar_", P, _Scalar, T)
 c_divide = _bind("tensor_divide", P, P, T, P)
 c_divide_scalar = _bind("tensor_divide_scalar", P, _Scalar, T, P)
 c_divide_out = _bind("tensor_divide_out", P, P, T, P)
 c_divide_scalar_out = _bind("tensor_divide_scalar_out", P, _Scalar, T, P)
-b_divide = _bind_brief("tensor_brief_divide", P, P)
-b_divide_scalar = _bind_brief("tensor_brief_divide_scalar", P, _Scalar)
 c_divide_ = _bind("tensor_divide_", P, P, T)
 c_divide_scalar_ = _bind("tensor_divide_scalar_", P, _Scalar, T)
 c_true_divide = _bind("tensor_true_divide", P, P, P)
 c_true_divide_scalar = _bind("tensor_true_divide_scalar", P, _Scalar, P)
 c_true_divide_out = _bind("tensor_true_divide_out", P, P, P)
 c_true_divide_scalar_out = _bind("tensor_true_divide_scalar_out", P, _Scalar, P)
-b_true_divide = _bind_brief("tensor_brief_true_divide", P, P)
-b_true_divide_scalar = _bind_brief("tensor_brief_true_divide_scalar", P, _Scalar)
 c_true_divide_ = _bind("tensor_true_divide_", P, P)
 c_true_divide_scalar_ = _bind("tensor_true_divide_scalar_", P, _Scalar)
 c_floor_divide = _bind("tensor_floor_divide", P, P, P)
 c_floor_divide_scalar = _bind("tensor_floor_divide_scalar", P, _Scalar, P)
 c_floor_divide_out = _bind("tensor_floor_divide_out", P, P, P)
 c_floor_divide_scalar_out = _bind("tensor_floor_divide_scalar_out", P, _Scalar, P)
-b_floor_divide = _bind_brief("tensor_brief_floor_divide", P, P)
-b_floor_divide_scalar = _bind_brief("tensor_brief_floor_divide_scalar", P, _Scalar)
 c_floor_divide_ = _bind("tensor_floor_divide_", P, P)
 c_floor_divide_scalar_ = _bind("tensor_floor_divide_scalar_", P, _Scalar)
 c_remainder = _bind("tensor_remainder", P, P, P)
 c_remainder_scalar = _bind("tensor_remainder_scalar", P, _Scalar, P)
 c_remainder_out = _bind("tensor_remainder_out", P, P, P)
 c_remainder_scalar_out = _bind("tensor_remainder_scalar_out", P, _Scalar, P)
-b_remainder = _bind_brief("tensor_brief_remainder", P, P)
-b_remainder_scalar = _bind_brief("tensor_brief_remainder_scalar", P, _Scalar)
 c_remainder_ = _bind("tensor_remainder_", P, P)
 c_remainder_scalar_ = _bind("tensor_remainder_scalar_", P, _Scalar)
 c_fmod = _bind("tensor_fmod", P, P, P)
 c_fmod_scalar = _bind("tensor_fmod_scalar", P, _Scalar, P)
 c_fmod_out = _bind("tensor_fmod_out", P, P, P)
 c_fmod_scalar_out = _bind("tensor_fmod_scalar_out", P, _Scalar, P)
-b_fmod = _bind_brief("tensor_brief_fmod", P, P)
-b_fmod_scalar = _bind_brief("tensor_brief_fmod_scalar", P, _Scalar)
 c_fmod_ = _bind("tensor_fmod_", P, P)
 c_fmod_scalar_ = _bind("tensor_fmod_scalar_", P, _Scalar)
 c_pow = _bind("tensor_pow", P, P, P)
 c_pow_scalar = _bind("tensor_pow_scalar", P, _Scalar, P)
 c_pow_out = _bind("tensor_pow_out", P, P, P)
 c_pow_scalar_out = _bind("tensor_pow_scalar_out", P, _Scalar, P)
-b_pow = _bind_brief("tensor_brief_pow", P, P)
-b_pow_scalar = _bind_brief("tensor_brief_pow_scalar", P, _Scalar)
 c_pow_ = _bind("tensor_pow_", P, P)
 c_pow_scalar_ = _bind("tensor_pow_scalar_", P, _Scalar)
 c_float_power = _bind("tensor_float_power", P, P, P)
 c_float_power_scalar = _bind("tensor_float_power_scalar", P, _Scalar, P)
 c_float_power_out = _bind("tensor_float_power_out", P, P, P)
 c_float_power_scalar_out = _bind("tensor_float_power_scalar_out", P, _Scalar, P)
-b_float_power = _bind_brief("tensor_brief_float_power", P, P)
-b_float_power_scalar = _bind_brief("tensor_brief_float_power_scalar", P, _Scalar)
 c_float_power_ = _bind("tensor_float_power_", P, P)
 c_float_power_scalar_ = _bind("tensor_float_power_scalar_", P, _Scalar)
 c_neg = _bind("tensor_neg", P, P)
 c_neg_out = _bind("tensor_neg_out", P, P)
-b_neg = _bind_brief("tensor_brief_neg", P)
 c_neg_ = _bind("tensor_neg_", P)
 c_negative = _bind("tensor_negative", P, P)
 c_negative_out = _bind("tensor_negative_out", P, P)
-b_negative = _bind_brief("tensor_brief_negative", P)
 c_negative_ = _bind("tensor_negative_", P)
 c_positive = _bind("tensor_positive", P, P)
-b_positive = _bind_brief("tensor_brief_positive", P)
 c_square = _bind("tensor_square", P, P)
 c_square_out = _bind("tensor_square_out", P, P)
-b_square = _bind_brief("tensor_brief_square", P)
 c_square_ = _bind("tensor_square_", P)
 c_reciprocal = _bind("tensor_reciprocal", P, P)
 c_reciprocal_out = _bind("tensor_reciprocal_out", P, P)
-b_reciprocal = _bind_brief("tensor_brief_reciprocal", P)
 c_reciprocal_ = _bind("tensor_reciprocal_", P)
 c_abs = _bind("tensor_abs", P, P)
 c_abs_out = _bind("tensor_abs_out", P, P)
-b_abs = _bind_brief("tensor_brief_abs", P)
 c_abs_ = _bind("tensor_abs_", P)
 c_absolute = _bind("tensor_absolute", P, P)
 c_absolute_out = _bind("tensor_absolute_out", P, P)
-b_absolute = _bind_brief("tensor_brief_absolute", P)
 c_absolute_ = _bind("tensor_absolute_", P)
 c_sign = _bind("tensor_sign", P, P)
 c_sign_out = _bind("tensor_sign_out", P, P)
-b_sign = _bind_brief("tensor_brief_sign", P)
 c_sign_ = _bind("tensor_sign_", P)
 c_sgn = _bind("tensor_sgn", P, P)
 c_sgn_out = _bind("tensor_sgn_out", P, P)
-b_sgn = _bind_brief("tensor_brief_sgn", P)
 c_sgn_ = _bind("tensor_sgn_", P)
 c_copysign = _bind("tensor_copysign", P, P, P)
 c_copysign_scalar = _bind("tensor_copysign_scalar", P, _Scalar, P)
 c_copysign_out = _bind("tensor_copysign_out", P, P, P)
 c_copysign_scalar_out = _bind("tensor_copysign_scalar_out", P, _Scalar, P)
-b_copysign = _bind_brief("tensor_brief_copysign", P, P)
-b_copysign_scalar = _bind_brief("tensor_brief_copysign_scalar", P, _Scalar)
 c_copysign_ = _bind("tensor_copysign_", P, P)
 c_copysign_scalar_ = _bind("tensor_copysign_scalar_", P, _Scalar)
 c_addcmul = _bind("tensor_addcmul", P, P, P, _Scalar, P)
 c_addcmul_out = _bind("tensor_addcmul_out", P, P, P, _Scalar, P)
-b_addcmul = _bind_brief("tensor_brief_addcmul", P, P, P)
 c_addcmul_ = _bind("tensor_addcmul_", P, P, P, _Scalar)
 c_addcdiv = _bind("tensor_addcdiv", P, P, P, _Scalar, P)
 c_addcdiv_out = _bind("tensor_addcdiv_out", P, P, P, _Scalar, P)
-b_addcdiv = _bind_brief("tensor_brief_addcdiv", P, P, P)
 c_addcdiv_ = _bind("tensor_addcdiv_", P, P, P, _Scalar)
 c_lerp = _bind("tensor_lerp", P, P, P, P)
 c_lerp_scalar = _bind("tensor_lerp_scalar", P, P, _Scalar, P)
 c_lerp_out = _bind("tensor_lerp_out", P, P, P, P)
 c_lerp_scalar_out = _bind("tensor_lerp_scalar_out", P, P, _Scalar, P)
-b_lerp = _bind_brief("tensor_brief_lerp", P, P, P)
-b_lerp_scalar = _bind_brief("tensor_brief_lerp_scalar", P, P, _Scalar)
 c_lerp_ = _bind("tensor_lerp_", P, P, P)
 c_lerp_scalar_ = _bind("tensor_lerp_scalar_", P, P, _Scalar)
 c_eq = _bind("tensor_eq", P, P, P)
 c_eq_scalar = _bind("tensor_eq_scalar", P, _Scalar, P)
 c_eq_out = _bind("tensor_eq_out", P, P, P)
 c_eq_scalar_out = _bind("tensor_eq_scalar_out", P, _Scalar, P)
-b_eq = _bind_brief("tensor_brief_eq", P, P)
-b_eq_scalar = _bind_brief("tensor_brief_eq_scalar", P, _Scalar)
 c_eq_ = _bind("tensor_eq_", P, P)
 c_eq_scalar_ = _bind("tensor_eq_scalar_", P, _Scalar)
 c_ne = _bind("tensor_ne", P, P, P)
 c_ne_scalar = _bind("tensor_ne_scalar", P, _Scalar, P)
 c_ne_out = _bind("tensor_ne_out", P, P, P)
 c_ne_scalar_out = _bind("tensor_ne_scalar_out", P, _Scalar, P)
-b_ne = _bind_brief("tensor_brief_ne", P, P)
-b_ne_scalar = _bind_brief("tensor_brief_ne_scalar", P, _Scalar)
 c_ne_ = _bind("tensor_ne_", P, P)
 c_ne_scalar_ = _bind("tensor_ne_scalar_", P, _Scalar)
 c_not_equal = _bind("tensor_not_equal", P, P, P)
 c_not_equal_scalar = _bind("tensor_not_equal_scalar", P, _Scalar, P)
 c_not_equal_out = _bind("tensor_not_equal_out", P, P, P)
 c_not_equal_scalar_out = _bind("tensor_not_equal_scalar_out", P, _Scalar, P)
-b_not_equal = _bind_brief("tensor_brief_not_equal", P, P)
-b_not_equal_scalar = _bind_brief("tensor_brief_not_equal_scalar", P, _Scalar)
 c_not_equal_ = _bind("tensor_not_equal_", P, P)
 c_not_equal_scalar_ = _bind("tensor_not_equal_scalar_", P, _Scalar)
 c_lt = _bind("tensor_lt", P, P, P)
 c_lt_scalar = _bind("tensor_lt_scalar", P, _Scalar, P)
 c_lt_out = _bind("tensor_lt_out", P, P, P)
 c_lt_scalar_out = _bind("tensor_lt_scalar_out", P, _Scalar, P)
-b_lt = _bind_brief("tensor_brief_lt", P, P)
-b_lt_scalar = _bind_brief("tensor_brief_lt_scalar", P, _Scalar)
 c_lt_ = _bind("tensor_lt_", P, P)
 c_lt_scalar_ = _bind("tensor_lt_scalar_", P, _Scalar)
 c_less = _bind("tensor_less", P, P, P)
 c_less_scalar = _bind("tensor_less_scalar", P, _Scalar, P)
 c_less_out = _bind("tensor_less_out", P, P, P)
 c_less_scalar_out = _bind("tensor_less_scalar_out", P, _Scalar, P)
-b_less = _bind_brief("tensor_brief_less", P, P)
-b_less_scalar = _bind_brief("tensor_brief_less_scalar", P, _Scalar)
 c_less_ = _bind("tensor_less_", P, P)
 c_less_scalar_ = _bind("tensor_less_scalar_", P, _Scalar)
 c_le = _bind("tensor_le", P, P, P)
 c_le_scalar = _bind("tensor_le_scalar", P, _Scalar, P)
 c_le_out = _bind("tensor_le_out", P, P, P)
 c_le_scalar_out = _bind("tensor_le_scalar_out", P, _Scalar, P)
-b_le = _bind_brief("tensor_brief_le", P, P)
-b_le_scalar = _bind_brief("tensor_brief_le_scalar", P, _Scalar)
 c_le_ = _bind("tensor_le_", P, P)
 c_le_scalar_ = _bind("tensor_le_scalar_", P, _Scalar)
 c_less_equal = _bind("tensor_less_equal", P, P, P)
 c_less_equal_scalar = _bind("tensor_less_equal_scalar", P, _Scalar, P)
 c_less_equal_out = _bind("tensor_less_equal_out", P, P, P)
 c_less_equal_scalar_out = _bind("tensor_less_equal_scalar_out", P, _Scalar, P)
-b_less_equal = _bind_brief("tensor_brief_less_equal", P, P)
-b_less_equal_scalar = _bind_brief("tensor_brief_less_equal_scalar", P, _Scalar)
 c_less_equal_ = _bind("tensor_less_equal_", P, P)
 c_less_equal_scalar_ = _bind("tensor_less_equal_scalar_", P, _Scalar)
 c_gt = _bind("tensor_gt", P, P, P)
 c_gt_scalar = _bind("tensor_gt_scalar", P, _Scalar, P)
 c_gt_out = _bind("tensor_gt_out", P, P, P)
 c_gt_scalar_out = _bind("tensor_gt_scalar_out", P, _Scalar, P)
-b_gt = _bind_brief("tensor_brief_gt", P, P)
-b_gt_scalar = _bind_brief("tensor_brief_gt_scalar", P, _Scalar)
 c_gt_ = _bind("tensor_gt_", P, P)
 c_gt_scalar_ = _bind("tensor_gt_scalar_", P, _Scalar)
 c_greater = _bind("tensor_greater", P, P, P)
 c_greater_scalar = _bind("tensor_greater_scalar", P, _Scalar, P)
 c_greater_out = _bind("tensor_greater_out", P, P, P)
 c_greater_scalar_out = _bind("tensor_greater_scalar_out", P, _Scalar, P)
-b_greater = _bind_brief("tensor_brief_greater", P, P)
-b_greater_scalar = _bind_brief("tensor_brief_greater_scalar", P, _Scalar)
 c_greater_ = _bind("tensor_greater_", P, P)
 c_greater_scalar_ = _bind("tensor_greater_scalar_", P, _Scalar)
 c_ge = _bind("tensor_ge", P, P, P)
 c_ge_scalar = _bind("tensor_ge_scalar", P, _Scalar, P)
 c_ge_out = _bind("tensor_ge_out", P, P, P)
 c_ge_scalar_out = _bind("tensor_ge_scalar_out", P, _Scalar, P)
-b_ge = _bind_brief("tensor_brief_ge", P, P)
-b_ge_scalar = _bind_brief("tensor_brief_ge_scalar", P, _Scalar)
 c_ge_ = _bind("tensor_ge_", P, P)
 c_ge_scalar_ = _bind("tensor_ge_scalar_", P, _Scalar)
 c_greater_equal = _bind("tensor_greater_equal", P, P, P)
 c_greater_equal_scalar = _bind("tensor_greater_equal_scalar", P, _Scalar, P)
 c_greater_equal_out = _bind("tensor_greater_equal_out", P, P, P)
 c_greater_equal_scalar_out = _bind("tensor_greater_equal_scalar_out", P, _Scalar, P)
-b_greater_equal = _bind_brief("tensor_brief_greater_equal", P, P)
-b_greater_equal_scalar = _bind_brief("tensor_brief_greater_equal_scalar", P, _Scalar)
 c_greater_equal_ = _bind("tensor_greater_equal_", P, P)
 c_greater_equal_scalar_ = _bind("tensor_greater_equal_scalar_", P, _Scalar)
 c_equal = _bind("tensor_equal", P, P, P)
 c_isclose = _bind("tensor_isclose", P, P, D, D, P, P)
-b_isclose = _bind_brief("tensor_brief_isclose", P, P)
 c_allclose = _bind("tensor_allclose", P, P, D, D, P, P)
 c_isnan = _bind("tensor_isnan", P, P)
-b_isnan = _bind_brief("tensor_brief_isnan", P)
 c_isinf = _bind("tensor_isinf", P, P)
-b_isinf = _bind_brief("tensor_brief_isinf", P)
 c_isfinite = _bind("tensor_isfinite", P, P)
-b_isfinite = _bind_brief("tensor_brief_isfinite", P)
 c_isreal = _bind("tensor_isreal", P, P)
-b_isreal = _bind_brief("tensor_brief_isreal", P)
 c_isposinf = _bind("tensor_isposinf", P, P)
 c_isposinf_out = _bind("tensor_isposinf_out", P, P)
-b_isposinf = _bind_brief("tensor_brief_isposinf", P)
 c_isneginf = _bind("tensor_isneginf", P, P)
 c_isneginf_out = _bind("tensor_isneginf_out", P, P)
-b_isneginf = _bind_brief("tensor_brief_isneginf", P)
 c_signbit = _bind("tensor_signbit", P, P)
 c_signbit_out = _bind("tensor_signbit_out", P, P)
-b_signbit = _bind_brief("tensor_brief_signbit", P)
 c_complex_parts = _bind("tensor_complex_parts", P, P, P)
 c_complex_parts_out = _bind("tensor_complex_parts_out", P, P, P)
-b_complex_parts = _bind_brief("tensor_brief_complex_parts", P, P)
 c_polar = _bind("tensor_polar", P, P, P)
 c_polar_out = _bind("tensor_polar_out", P, P, P)
-b_polar = _bind_brief("tensor_brief_polar", P, P)
 c_real = _bind("tensor_real", P, P)
-b_real = _bind_brief("tensor_brief_real", P)
 c_imag = _bind("tensor_imag", P, P)
-b_imag = _bind_brief("tensor_brief_imag", P)
 c_view_as_real = _bind("tensor_view_as_real", P, P)
-b_view_as_real = _bind_brief("tensor_brief_view_as_real", P)
 c_view_as_complex = _bind("tensor_view_as_complex", P, P)
-b_view_as_complex = _bind_brief("tensor_brief_view_as_complex", P)
 c_conj = _bind("tensor_conj", P, P)
-b_conj = _bind_brief("tensor_brief_conj", P)
 c_conj_physical = _bind("tensor_conj_physical", P, P)
 c_conj_physical_out = _bind("tensor_conj_physical_out", P, P)
-b_conj_physical = _bind_brief("tensor_brief_conj_physical", P)
 c_conj_physical_ = _bind("tensor_conj_physical_", P)
 c_resolve_conj = _bind("tensor_resolve_conj", P, P)
-b_resolve_conj = _bind_brief("tensor_brief_resolve_conj", P)
 c_resolve_neg = _bind("tensor_resolve_neg", P, P)
-b_resolve_neg = _bind_brief("tensor_brief_resolve_neg", P)
 c_angle = _bind("tensor_angle", P, P)
 c_angle_out = _bind("tensor_angle_out", P, P)
-b_angle = _bind_brief("tensor_brief_angle", P)
 c_clone = _bind("tensor_clone", P, P, P)
-b_clone = _bind_brief("tensor_brief_clone", P)
 c_contiguous = _bind("tensor_contiguous", P, P, P)
-b_contiguous = _bind_brief("tensor_brief_contiguous", P)
 c_to_options = _bind("tensor_to_options", P, P, P, _Device, P, P, P, P)
-b_to_options = _bind_brief("tensor_brief_to_options", P)
 c_copy_ = _bind("tensor_copy_", P, P, P)
 c_fill = _bind("tensor_fill", P, P, P)
 c_fill_scalar = _bind("tensor_fill_scalar", P, _Scalar, P)
-b_fill = _bind_brief("tensor_brief_fill", P, P)
-b_fill_scalar = _bind_brief("tensor_brief_fill_scalar", P, _Scalar)
 c_fill_ = _bind("tensor_fill_", P, P)
 c_fill_scalar_ = _bind("tensor_fill_scalar_", P, _Scalar)
 c_zero_ = _bind("tensor_zero_", P)
@@ -324,7 +235,6 @@ c_is_set_to = _bind("tensor_is_set_to", P, P, P)
 c_resize_ = _bind("tensor_resize_", P, P, P, P)
 c_narrow_copy = _bind("tensor_narrow_copy", P, P, P, P, P)
 c_narrow_copy_out = _bind("tensor_narrow_copy_out", P, P, P, P, P)
-b_narrow_copy = _bind_brief("tensor_brief_narrow_copy", P, P, P, P)
 c_resize_as_ = _bind("tensor_resize_as_", P, P, P)
 c_set_ = _bind("tensor_set_", P)
 c_set__tensor = _bind("tensor_set__tensor", P, P)
@@ -334,551 +244,381 @@ c_set__storage_geometry = _bind("tensor_set__storage_geometry", P, P, P, P, P, P
 c_fill_diagonal_ = _bind("tensor_fill_diagonal_", P, _Scalar, P)
 c_zeros = _bind("tensor_zeros", P, P, P, P, _Device, P)
 c_zeros_out = _bind("tensor_zeros_out", P, P, P, P, _Device, P)
-b_zeros = _bind_brief("tensor_brief_zeros", P, P)
 c_ones = _bind("tensor_ones", P, P, P, P, _Device, P)
 c_ones_out = _bind("tensor_ones_out", P, P, P, P, _Device, P)
-b_ones = _bind_brief("tensor_brief_ones", P, P)
 c_full = _bind("tensor_full", P, P, _Scalar, P, P, _Device, P)
 c_full_out = _bind("tensor_full_out", P, P, _Scalar, P, P, _Device, P)
-b_full = _bind_brief("tensor_brief_full", P, P, _Scalar)
 c_empty = _bind("tensor_empty", P, P, P, P, _Device, P, P)
 c_empty_out = _bind("tensor_empty_out", P, P, P, P, _Device, P, P)
-b_empty = _bind_brief("tensor_brief_empty", P, P)
 c_empty_strided = _bind("tensor_empty_strided", P, P, P, P, P, P, _Device, P)
-b_empty_strided = _bind_brief("tensor_brief_empty_strided", P, P, P, P)
 c_empty_permuted = _bind("tensor_empty_permuted", P, P, P, P, P, P, _Device, P)
-b_empty_permuted = _bind_brief("tensor_brief_empty_permuted", P, P, P, P)
 c_scalar_tensor = _bind("tensor_scalar_tensor", _Scalar, P, P, _Device, P)
-b_scalar_tensor = _bind_brief("tensor_brief_scalar_tensor", _Scalar)
 c_arange_start = _bind("tensor_arange_start", _Scalar, _Scalar, P, P, _Device, P)
 c_arange_start_out = _bind("tensor_arange_start_out", _Scalar, _Scalar, P, P, _Device, P)
-b_arange_start = _bind_brief("tensor_brief_arange_start", _Scalar, _Scalar)
 c_arange_start_step = _bind("tensor_arange_start_step", _Scalar, _Scalar, _Scalar, P, P, _Device, P)
 c_arange_start_step_out = _bind("tensor_arange_start_step_out", _Scalar, _Scalar, _Scalar, P, P, _Device, P)
-b_arange_start_step = _bind_brief("tensor_brief_arange_start_step", _Scalar, _Scalar)
 c_arange = _bind("tensor_arange", _Scalar, P, P, _Device, P)
 c_arange_out = _bind("tensor_arange_out", _Scalar, P, P, _Device, P)
-b_arange = _bind_brief("tensor_brief_arange", _Scalar)
 c_range = _bind("tensor_range", _Scalar, _Scalar, _Scalar, P, P, _Device, P)
 c_range_out = _bind("tensor_range_out", _Scalar, _Scalar, _Scalar, P, P, _Device, P)
-b_range = _bind_brief("tensor_brief_range", _Scalar, _Scalar)
 c_linspace = _bind("tensor_linspace", _Scalar, _Scalar, P, P, P, _Device, P)
 c_linspace_out = _bind("tensor_linspace_out", _Scalar, _Scalar, P, P, P, _Device, P)
-b_linspace = _bind_brief("tensor_brief_linspace", _Scalar, _Scalar, P)
 c_linspace_tensor_tensor = _bind("tensor_linspace_tensor_tensor", P, P, P, P, P, _Device, P)
 c_linspace_tensor_tensor_out = _bind("tensor_linspace_tensor_tensor_out", P, P, P, P, P, _Device, P)
-b_linspace_tensor_tensor = _bind_brief("tensor_brief_linspace_tensor_tensor", P, P, P)
 c_linspace_tensor_scalar = _bind("tensor_linspace_tensor_scalar", P, _Scalar, P, P, P, _Device, P)
 c_linspace_tensor_scalar_out = _bind("tensor_linspace_tensor_scalar_out", P, _Scalar, P, P, P, _Device, P)
-b_linspace_tensor_scalar = _bind_brief("tensor_brief_linspace_tensor_scalar", P, _Scalar, P)
 c_linspace_scalar_tensor = _bind("tensor_linspace_scalar_tensor", _Scalar, P, P, P, P, _Device, P)
 c_linspace_scalar_tensor_out = _bind("tensor_linspace_scalar_tensor_out", _Scalar, P, P, P, P, _Device, P)
-b_linspace_scalar_tensor = _bind_brief("tensor_brief_linspace_scalar_tensor", _Scalar, P, P)
 c_logspace = _bind("tensor_logspace", _Scalar, _Scalar, P, D, P, P, _Device, P)
 c_logspace_out = _bind("tensor_logspace_out", _Scalar, _Scalar, P, D, P, P, _Device, P)
-b_logspace = _bind_brief("tensor_brief_logspace", _Scalar, _Scalar, P)
 c_logspace_tensor_tensor = _bind("tensor_logspace_tensor_tensor", P, P, P, D, P, P, _Device, P)
 c_logspace_tensor_tensor_out = _bind("tensor_logspace_tensor_tensor_out", P, P, P, D, P, P, _Device, P)
-b_logspace_tensor_tensor = _bind_brief("tensor_brief_logspace_tensor_tensor", P, P, P)
 c_logspace_tensor_scalar = _bind("tensor_logspace_tensor_scalar", P, _Scalar, P, D, P, P, _Device, P)
 c_logspace_tensor_scalar_out = _bind("tensor_logspace_tensor_scalar_out", P, _Scalar, P, D, P, P, _Device, P)
-b_logspace_tensor_scalar = _bind_brief("tensor_brief_logspace_tensor_scalar", P, _Scalar, P)
 c_logspace_scalar_tensor = _bind("tensor_logspace_scalar_tensor", _Scalar, P, P, D, P, P, _Device, P)
 c_logspace_scalar_tensor_out = _bind("tensor_logspace_scalar_tensor_out", _Scalar, P, P, D, P, P, _Device, P)
-b_logspace_scalar_tensor = _bind_brief("tensor_brief_logspace_scalar_tensor", _Scalar, P, P)
 c_eye = _bind("tensor_eye", P, P, P, _Device, P)
 c_eye_out = _bind("tensor_eye_out", P, P, P, _Device, P)
-b_eye = _bind_brief("tensor_brief_eye", P)
 c_eye_m = _bind("tensor_eye_m", P, P, P, P, _Device, P)
 c_eye_m_out = _bind("tensor_eye_m_out", P, P, P, P, _Device, P)
-b_eye_m = _bind_brief("tensor_brief_eye_m", P, P)
 c_tril_indices = _bind("tensor_tril_indices", P, P, P, P, P, _Device, P)
-b_tril_indices = _bind_brief("tensor_brief_tril_indices", P, P)
 c_triu_indices = _bind("tensor_triu_indices", P, P, P, P, P, _Device, P)
-b_triu_indices = _bind_brief("tensor_brief_triu_indices", P, P)
 c_empty_like = _bind("tensor_empty_like", P, P, P, _Device, P, P)
-b_empty_like = _bind_brief("tensor_brief_empty_like", P)
 c_zeros_like = _bind("tensor_zeros_like", P, P, P, _Device, P, P)
-b_zeros_like = _bind_brief("tensor_brief_zeros_like", P)
 c_ones_like = _bind("tensor_ones_like", P, P, P, _Device, P, P)
-b_ones_like = _bind_brief("tensor_brief_ones_like", P)
 c_full_like = _bind("tensor_full_like", P, _Scalar, P, P, _Device, P, P)
-b_full_like = _bind_brief("tensor_brief_full_like", P, _Scalar)
 c_new_empty = _bind("tensor_new_empty", P, P, P, P, P, _Device, P)
-b_new_empty = _bind_brief("tensor_brief_new_empty", P, P, P)
 c_new_empty_strided = _bind("tensor_new_empty_strided", P, P, P, P, P, P, P, _Device, P)
-b_new_empty_strided = _bind_brief("tensor_brief_new_empty_strided", P, P, P, P, P)
 c_new_full = _bind("tensor_new_full", P, P, P, _Scalar, P, P, _Device, P)
-b_new_full = _bind_brief("tensor_brief_new_full", P, P, P, _Scalar)
 c_new_zeros = _bind("tensor_new_zeros", P, P, P, P, P, _Device, P)
-b_new_zeros = _bind_brief("tensor_brief_new_zeros", P, P, P)
 c_new_ones = _bind("tensor_new_ones", P, P, P, P, P, _Device, P)
-b_new_ones = _bind_brief("tensor_brief_new_ones", P, P, P)
 c_bartlett_window = _bind("tensor_bartlett_window", P, P, P, P, _Device, P)
-b_bartlett_window = _bind_brief("tensor_brief_bartlett_window", P)
 c_hann_window = _bind("tensor_hann_window", P, P, P, P, _Device, P)
-b_hann_window = _bind_brief("tensor_brief_hann_window", P)
 c_hamming_window = _bind("tensor_hamming_window", P, P, D, D, P, P, _Device, P)
-b_hamming_window = _bind_brief("tensor_brief_hamming_window", P)
 c_blackman_window = _bind("tensor_blackman_window", P, P, P, P, _Device, P)
-b_blackman_window = _bind_brief("tensor_brief_blackman_window", P)
 c_kaiser_window = _bind("tensor_kaiser_window", P, P, D, P, P, _Device, P)
-b_kaiser_window = _bind_brief("tensor_brief_kaiser_window", P)
 c_vander = _bind("tensor_vander", P, P, P, P)
-b_vander = _bind_brief("tensor_brief_vander", P)
 c_save = _bind("tensor_save", T, T, P, P, P)
 c_save_bytes = _bind("tensor_save_bytes", T, P, P, P, P)
-b_save_bytes = _bind_brief("tensor_brief_save_bytes", T, P, P)
 c_save_dict = _bind("tensor_save_dict", T, P, P, P, P, P)
 c_load = _bind("tensor_load", T, T, P, P, P, P)
 c_load_bytes = _bind("tensor_load_bytes", P, T, P, P, P)
 c_load_dict = _bind("tensor_load_dict", T, T, P, P, P, P, P)
 c_safetensors_save_file = _bind("tensor_safetensors_save_file", T, P, P, P, P, T)
 c_safetensors_save = _bind("tensor_safetensors_save", P, P, P, P, T, P)
-b_safetensors_save = _bind_brief("tensor_brief_safetensors_save", P, P, P, P)
 c_safetensors_load_file = _bind("tensor_safetensors_load_file", T, P, P, P, P, P, P, P, P)
 c_safetensors_load = _bind("tensor_safetensors_load", P, P, P, P, P, P)
 c_safetensors_open = _bind("tensor_safetensors_open", T, P, P, P, P, P)
 c_npy_save = _bind("tensor_npy_save", T, P)
 c_npy_save_bytes = _bind("tensor_npy_save_bytes", P, P)
-b_npy_save_bytes = _bind_brief("tensor_brief_npy_save_bytes", P)
 c_npy_load = _bind("tensor_npy_load", T, P, P)
-b_npy_load = _bind_brief("tensor_brief_npy_load", T)
 c_npy_load_bytes = _bind("tensor_npy_load_bytes", P, P)
-b_npy_load_bytes = _bind_brief("tensor_brief_npy_load_bytes", P)
 c_npz_save = _bind("tensor_npz_save", T, P, P, P, P)
 c_npz_save_bytes = _bind("tensor_npz_save_bytes", P, P, P, P, P)
-b_npz_save_bytes = _bind_brief("tensor_brief_npz_save_bytes", P, P, P, P)
 c_npz_load = _bind("tensor_npz_load", T, P, P, P, P)
 c_npz_load_bytes = _bind("tensor_npz_load_bytes", P, P, P, P, P)
 c_sqrt = _bind("tensor_sqrt", P, P)
 c_sqrt_out = _bind("tensor_sqrt_out", P, P)
-b_sqrt = _bind_brief("tensor_brief_sqrt", P)
 c_sqrt_ = _bind("tensor_sqrt_", P)
 c_rsqrt = _bind("tensor_rsqrt", P, P)
 c_rsqrt_out = _bind("tensor_rsqrt_out", P, P)
-b_rsqrt = _bind_brief("tensor_brief_rsqrt", P)
 c_rsqrt_ = _bind("tensor_rsqrt_", P)
 c_exp = _bind("tensor_exp", P, P)
 c_exp_out = _bind("tensor_exp_out", P, P)
-b_exp = _bind_brief("tensor_brief_exp", P)
 c_exp_ = _bind("tensor_exp_", P)
 c_exp2 = _bind("tensor_exp2", P, P)
 c_exp2_out = _bind("tensor_exp2_out", P, P)
-b_exp2 = _bind_brief("tensor_brief_exp2", P)
 c_exp2_ = _bind("tensor_exp2_", P)
 c_expm1 = _bind("tensor_expm1", P, P)
 c_expm1_out = _bind("tensor_expm1_out", P, P)
-b_expm1 = _bind_brief("tensor_brief_expm1", P)
 c_expm1_ = _bind("tensor_expm1_", P)
 c_log = _bind("tensor_log", P, P)
 c_log_out = _bind("tensor_log_out", P, P)
-b_log = _bind_brief("tensor_brief_log", P)
 c_log_ = _bind("tensor_log_", P)
 c_log2 = _bind("tensor_log2", P, P)
 c_log2_out = _bind("tensor_log2_out", P, P)
-b_log2 = _bind_brief("tensor_brief_log2", P)
 c_log2_ = _bind("tensor_log2_", P)
 c_log10 = _bind("tensor_log10", P, P)
 c_log10_out = _bind("tensor_log10_out", P, P)
-b_log10 = _bind_brief("tensor_brief_log10", P)
 c_log10_ = _bind("tensor_log10_", P)
 c_log1p = _bind("tensor_log1p", P, P)
 c_log1p_out = _bind("tensor_log1p_out", P, P)
-b_log1p = _bind_brief("tensor_brief_log1p", P)
 c_log1p_ = _bind("tensor_log1p_", P)
 c_sin = _bind("tensor_sin", P, P)
 c_sin_out = _bind("tensor_sin_out", P, P)
-b_sin = _bind_brief("tensor_brief_sin", P)
 c_sin_ = _bind("tensor_sin_", P)
 c_cos = _bind("tensor_cos", P, P)
 c_cos_out = _bind("tensor_cos_out", P, P)
-b_cos = _bind_brief("tensor_brief_cos", P)
 c_cos_ = _bind("tensor_cos_", P)
 c_tan = _bind("tensor_tan", P, P)
 c_tan_out = _bind("tensor_tan_out", P, P)
-b_tan = _bind_brief("tensor_brief_tan", P)
 c_tan_ = _bind("tensor_tan_", P)
 c_asin = _bind("tensor_asin", P, P)
 c_asin_out = _bind("tensor_asin_out", P, P)
-b_asin = _bind_brief("tensor_brief_asin", P)
 c_asin_ = _bind("tensor_asin_", P)
 c_arcsin = _bind("tensor_arcsin", P, P)
 c_arcsin_out = _bind("tensor_arcsin_out", P, P)
-b_arcsin = _bind_brief("tensor_brief_arcsin", P)
 c_arcsin_ = _bind("tensor_arcsin_", P)
 c_acos = _bind("tensor_acos", P, P)
 c_acos_out = _bind("tensor_acos_out", P, P)
-b_acos = _bind_brief("tensor_brief_acos", P)
 c_acos_ = _bind("tensor_acos_", P)
 c_arccos = _bind("tensor_arccos", P, P)
 c_arccos_out = _bind("tensor_arccos_out", P, P)
-b_arccos = _bind_brief("tensor_brief_arccos", P)
 c_arccos_ = _bind("tensor_arccos_", P)
 c_atan = _bind("tensor_atan", P, P)
 c_atan_out = _bind("tensor_atan_out", P, P)
-b_atan = _bind_brief("tensor_brief_atan", P)
 c_atan_ = _bind("tensor_atan_", P)
 c_arctan = _bind("tensor_arctan", P, P)
 c_arctan_out = _bind("tensor_arctan_out", P, P)
-b_arctan = _bind_brief("tensor_brief_arctan", P)
 c_arctan_ = _bind("tensor_arctan_", P)
 c_sinh = _bind("tensor_sinh", P, P)
 c_sinh_out = _bind("tensor_sinh_out", P, P)
-b_sinh = _bind_brief("tensor_brief_sinh", P)
 c_sinh_ = _bind("tensor_sinh_", P)
 c_cosh = _bind("tensor_cosh", P, P)
 c_cosh_out = _bind("tensor_cosh_out", P, P)
-b_cosh = _bind_brief("tensor_brief_cosh", P)
 c_cosh_ = _bind("tensor_cosh_", P)
 c_tanh = _bind("tensor_tanh", P, P)
 c_tanh_out = _bind("tensor_tanh_out", P, P)
-b_tanh = _bind_brief("tensor_brief_tanh", P)
 c_tanh_ = _bind("tensor_tanh_", P)
 c_asinh = _bind("tensor_asinh", P, P)
 c_asinh_out = _bind("tensor_asinh_out", P, P)
-b_asinh = _bind_brief("tensor_brief_asinh", P)
 c_asinh_ = _bind("tensor_asinh_", P)
 c_arcsinh = _bind("tensor_arcsinh", P, P)
 c_arcsinh_out = _bind("tensor_arcsinh_out", P, P)
-b_arcsinh = _bind_brief("tensor_brief_arcsinh", P)
 c_arcsinh_ = _bind("tensor_arcsinh_", P)
 c_acosh = _bind("tensor_acosh", P, P)
 c_acosh_out = _bind("tensor_acosh_out", P, P)
-b_acosh = _bind_brief("tensor_brief_acosh", P)
 c_acosh_ = _bind("tensor_acosh_", P)
 c_arccosh = _bind("tensor_arccosh", P, P)
 c_arccosh_out = _bind("tensor_arccosh_out", P, P)
-b_arccosh = _bind_brief("tensor_brief_arccosh", P)
 c_arccosh_ = _bind("tensor_arccosh_", P)
 c_atanh = _bind("tensor_atanh", P, P)
 c_atanh_out = _bind("tensor_atanh_out", P, P)
-b_atanh = _bind_brief("tensor_brief_atanh", P)
 c_atanh_ = _bind("tensor_atanh_", P)
 c_arctanh = _bind("tensor_arctanh", P, P)
 c_arctanh_out = _bind("tensor_arctanh_out", P, P)
-b_arctanh = _bind_brief("tensor_brief_arctanh", P)
 c_arctanh_ = _bind("tensor_arctanh_", P)
 c_sigmoid = _bind("tensor_sigmoid", P, P)
 c_sigmoid_out = _bind("tensor_sigmoid_out", P, P)
-b_sigmoid = _bind_brief("tensor_brief_sigmoid", P)
 c_sigmoid_ = _bind("tensor_sigmoid_", P)
 c_atan2 = _bind("tensor_atan2", P, P, P)
 c_atan2_out = _bind("tensor_atan2_out", P, P, P)
-b_atan2 = _bind_brief("tensor_brief_atan2", P, P)
 c_atan2_ = _bind("tensor_atan2_", P, P)
 c_arctan2 = _bind("tensor_arctan2", P, P, P)
 c_arctan2_out = _bind("tensor_arctan2_out", P, P, P)
-b_arctan2 = _bind_brief("tensor_brief_arctan2", P, P)
 c_arctan2_ = _bind("tensor_arctan2_", P, P)
 c_hypot = _bind("tensor_hypot", P, P, P)
 c_hypot_out = _bind("tensor_hypot_out", P, P, P)
-b_hypot = _bind_brief("tensor_brief_hypot", P, P)
 c_hypot_ = _bind("tensor_hypot_", P, P)
 c_index_get = _bind("tensor_index_get", P, P, P, P)
-b_index_get = _bind_brief("tensor_brief_index_get", P, P, P)
 c_index_set_ = _bind("tensor_index_set_", P, P, P, P)
 c_index_set_scalar_ = _bind("tensor_index_set_scalar_", P, P, P, _Scalar)
 c_index_put = _bind("tensor_index_put", P, P, P, P, P, P)
-b_index_put = _bind_brief("tensor_brief_index_put", P, P, P, P)
 c_index_put_ = _bind("tensor_index_put_", P, P, P, P, P)
 c_index_select = _bind("tensor_index_select", P, P, P, P)
 c_index_select_out = _bind("tensor_index_select_out", P, P, P, P)
-b_index_select = _bind_brief("tensor_brief_index_select", P, P, P)
 c_masked_select = _bind("tensor_masked_select", P, P, P)
 c_masked_select_out = _bind("tensor_masked_select_out", P, P, P)
-b_masked_select = _bind_brief("tensor_brief_masked_select", P, P)
 c_masked_fill = _bind("tensor_masked_fill", P, P, P, P)
 c_masked_fill_scalar = _bind("tensor_masked_fill_scalar", P, P, _Scalar, P)
-b_masked_fill = _bind_brief("tensor_brief_masked_fill", P, P, P)
-b_masked_fill_scalar = _bind_brief("tensor_brief_masked_fill_scalar", P, P, _Scalar)
 c_masked_fill_ = _bind("tensor_masked_fill_", P, P, P)
 c_masked_fill_scalar_ = _bind("tensor_masked_fill_scalar_", P, P, _Scalar)
 c_masked_scatter = _bind("tensor_masked_scatter", P, P, P, P)
-b_masked_scatter = _bind_brief("tensor_brief_masked_scatter", P, P, P)
 c_masked_scatter_ = _bind("tensor_masked_scatter_", P, P, P)
 c_gather = _bind("tensor_gather", P, P, P, P, P)
 c_gather_out = _bind("tensor_gather_out", P, P, P, P, P)
-b_gather = _bind_brief("tensor_brief_gather", P, P, P)
 c_take = _bind("tensor_take", P, P, P)
 c_take_out = _bind("tensor_take_out", P, P, P)
-b_take = _bind_brief("tensor_brief_take", P, P)
 c_take_along_dim = _bind("tensor_take_along_dim", P, P, P, P)
 c_take_along_dim_out = _bind("tensor_take_along_dim_out", P, P, P, P)
-b_take_along_dim = _bind_brief("tensor_brief_take_along_dim", P, P)
 c_nonzero = _bind("tensor_nonzero", P, P)
 c_nonzero_out = _bind("tensor_nonzero_out", P, P)
-b_nonzero = _bind_brief("tensor_brief_nonzero", P)
 c_nonzero_numpy = _bind("tensor_nonzero_numpy", P, P, P)
 c_argwhere = _bind("tensor_argwhere", P, P)
-b_argwhere = _bind_brief("tensor_brief_argwhere", P)
 c_put = _bind("tensor_put", P, P, P, P, P)
-b_put = _bind_brief("tensor_brief_put", P, P, P)
 c_put_ = _bind("tensor_put_", P, P, P, P)
 c_scatter_src = _bind("tensor_scatter_src", P, P, P, P, P)
 c_scatter_src_out = _bind("tensor_scatter_src_out", P, P, P, P, P)
-b_scatter_src = _bind_brief("tensor_brief_scatter_src", P, P, P, P)
 c_scatter_value = _bind("tensor_scatter_value", P, P, P, _Scalar, P)
 c_scatter_value_out = _bind("tensor_scatter_value_out", P, P, P, _Scalar, P)
-b_scatter_value = _bind_brief("tensor_brief_scatter_value", P, P, P, _Scalar)
 c_scatter_src_reduce = _bind("tensor_scatter_src_reduce", P, P, P, P, T, P)
 c_scatter_src_reduce_out = _bind("tensor_scatter_src_reduce_out", P, P, P, P, T, P)
-b_scatter_src_reduce = _bind_brief("tensor_brief_scatter_src_reduce", P, P, P, P, T)
 c_scatter_value_reduce = _bind("tensor_scatter_value_reduce", P, P, P, _Scalar, T, P)
 c_scatter_value_reduce_out = _bind("tensor_scatter_value_reduce_out", P, P, P, _Scalar, T, P)
-b_scatter_value_reduce = _bind_brief("tensor_brief_scatter_value_reduce", P, P, P, _Scalar, T)
 c_scatter_src_ = _bind("tensor_scatter_src_", P, P, P, P)
 c_scatter_value_ = _bind("tensor_scatter_value_", P, P, P, _Scalar)
 c_scatter_src_reduce_ = _bind("tensor_scatter_src_reduce_", P, P, P, P, T)
 c_scatter_value_reduce_ = _bind("tensor_scatter_value_reduce_", P, P, P, _Scalar, T)
 c_scatter_add = _bind("tensor_scatter_add", P, P, P, P, P)
 c_scatter_add_out = _bind("tensor_scatter_add_out", P, P, P, P, P)
-b_scatter_add = _bind_brief("tensor_brief_scatter_add", P, P, P, P)
 c_scatter_add_ = _bind("tensor_scatter_add_", P, P, P, P)
 c_scatter_reduce = _bind("tensor_scatter_reduce", P, P, P, P, T, P, P)
 c_scatter_reduce_out = _bind("tensor_scatter_reduce_out", P, P, P, P, T, P, P)
-b_scatter_reduce = _bind_brief("tensor_brief_scatter_reduce", P, P, P, P, T)
 c_scatter_reduce_ = _bind("tensor_scatter_reduce_", P, P, P, P, T, P)
 c_index_add = _bind("tensor_index_add", P, P, P, P, _Scalar, P)
 c_index_add_out = _bind("tensor_index_add_out", P, P, P, P, _Scalar, P)
-b_index_add = _bind_brief("tensor_brief_index_add", P, P, P, P)
 c_index_add_ = _bind("tensor_index_add_", P, P, P, P, _Scalar)
 c_index_copy = _bind("tensor_index_copy", P, P, P, P, P)
 c_index_copy_out = _bind("tensor_index_copy_out", P, P, P, P, P)
-b_index_copy = _bind_brief("tensor_brief_index_copy", P, P, P, P)
 c_index_copy_ = _bind("tensor_index_copy_", P, P, P, P)
 c_index_fill = _bind("tensor_index_fill", P, P, P, P, P)
 c_index_fill_scalar = _bind("tensor_index_fill_scalar", P, P, P, _Scalar, P)
-b_index_fill = _bind_brief("tensor_brief_index_fill", P, P, P, P)
-b_index_fill_scalar = _bind_brief("tensor_brief_index_fill_scalar", P, P, P, _Scalar)
 c_index_fill_ = _bind("tensor_index_fill_", P, P, P, P)
 c_index_fill_scalar_ = _bind("tensor_index_fill_scalar_", P, P, P, _Scalar)
 c_index_reduce = _bind("tensor_index_reduce", P, P, P, P, T, P, P)
 c_index_reduce_out = _bind("tensor_index_reduce_out", P, P, P, P, T, P, P)
-b_index_reduce = _bind_brief("tensor_brief_index_reduce", P, P, P, P, T)
 c_index_reduce_ = _bind("tensor_index_reduce_", P, P, P, P, T, P)
 c_where_condition = _bind("tensor_where_condition", P, P, P)
 c_where = _bind("tensor_where", P, P, P, P)
 c_where_scalar = _bind("tensor_where_scalar", P, P, _Scalar, P)
 c_where_out = _bind("tensor_where_out", P, P, P, P)
 c_where_scalar_out = _bind("tensor_where_scalar_out", P, P, _Scalar, P)
-b_where = _bind_brief("tensor_brief_where", P, P, P)
-b_where_scalar = _bind_brief("tensor_brief_where_scalar", P, P, _Scalar)
 c_cat = _bind("tensor_cat", P, P, P, P)
 c_cat_out = _bind("tensor_cat_out", P, P, P, P)
-b_cat = _bind_brief("tensor_brief_cat", P, P)
 c_concat = _bind("tensor_concat", P, P, P, P)
 c_concat_out = _bind("tensor_concat_out", P, P, P, P)
-b_concat = _bind_brief("tensor_brief_concat", P, P)
 c_concatenate = _bind("tensor_concatenate", P, P, P, P)
 c_concatenate_out = _bind("tensor_concatenate_out", P, P, P, P)
-b_concatenate = _bind_brief("tensor_brief_concatenate", P, P)
 c_stack = _bind("tensor_stack", P, P, P, P)
 c_stack_out = _bind("tensor_stack_out", P, P, P, P)
-b_stack = _bind_brief("tensor_brief_stack", P, P)
 c_hstack = _bind("tensor_hstack", P, P, P)
 c_hstack_out = _bind("tensor_hstack_out", P, P, P)
-b_hstack = _bind_brief("tensor_brief_hstack", P, P)
 c_vstack = _bind("tensor_vstack", P, P, P)
 c_vstack_out = _bind("tensor_vstack_out", P, P, P)
-b_vstack = _bind_brief("tensor_brief_vstack", P, P)
 c_row_stack = _bind("tensor_row_stack", P, P, P)
 c_row_stack_out = _bind("tensor_row_stack_out", P, P, P)
-b_row_stack = _bind_brief("tensor_brief_row_stack", P, P)
 c_dstack = _bind("tensor_dstack", P, P, P)
 c_dstack_out = _bind("tensor_dstack_out", P, P, P)
-b_dstack = _bind_brief("tensor_brief_dstack", P, P)
 c_column_stack = _bind("tensor_column_stack", P, P, P)
 c_column_stack_out = _bind("tensor_column_stack_out", P, P, P)
-b_column_stack = _bind_brief("tensor_brief_column_stack", P, P)
 c_atleast_1d = _bind("tensor_atleast_1d", P, P)
-b_atleast_1d = _bind_brief("tensor_brief_atleast_1d", P)
 c_atleast_1d_sequence = _bind("tensor_atleast_1d_sequence", P, P, P, P)
 c_atleast_2d = _bind("tensor_atleast_2d", P, P)
-b_atleast_2d = _bind_brief("tensor_brief_atleast_2d", P)
 c_atleast_2d_sequence = _bind("tensor_atleast_2d_sequence", P, P, P, P)
 c_atleast_3d = _bind("tensor_atleast_3d", P, P)
-b_atleast_3d = _bind_brief("tensor_brief_atleast_3d", P)
 c_atleast_3d_sequence = _bind("tensor_atleast_3d_sequence", P, P, P, P)
 c_broadcast_tensors = _bind("tensor_broadcast_tensors", P, P, P, P)
 c_meshgrid = _bind("tensor_meshgrid", P, P, T, P, P)
 c_cartesian_prod = _bind("tensor_cartesian_prod", P, P, P)
-b_cartesian_prod = _bind_brief("tensor_brief_cartesian_prod", P, P)
 c_combinations = _bind("tensor_combinations", P, P, P, P)
-b_combinations = _bind_brief("tensor_brief_combinations", P)
 c_block_diag = _bind("tensor_block_diag", P, P, P)
-b_block_diag = _bind_brief("tensor_brief_block_diag", P, P)
 c_repeat = _bind("tensor_repeat", P, P, P, P)
-b_repeat = _bind_brief("tensor_brief_repeat", P, P, P)
 c_tile = _bind("tensor_tile", P, P, P, P)
-b_tile = _bind_brief("tensor_brief_tile", P, P, P)
 c_repeat_interleave_int = _bind("tensor_repeat_interleave_int", P, P, P, P, P)
-b_repeat_interleave_int = _bind_brief("tensor_brief_repeat_interleave_int", P, P)
 c_repeat_interleave_tensor = _bind("tensor_repeat_interleave_tensor", P, P, P, P, P)
-b_repeat_interleave_tensor = _bind_brief("tensor_brief_repeat_interleave_tensor", P, P)
 c_repeat_interleave = _bind("tensor_repeat_interleave", P, P, P)
-b_repeat_interleave = _bind_brief("tensor_brief_repeat_interleave", P)
 c_roll = _bind("tensor_roll", P, P, P, P, P, P)
 c_flip = _bind("tensor_flip", P, P, P, P)
-b_flip = _bind_brief("tensor_brief_flip", P, P, P)
 c_fliplr = _bind("tensor_fliplr", P, P)
-b_fliplr = _bind_brief("tensor_brief_fliplr", P)
 c_flipud = _bind("tensor_flipud", P, P)
-b_flipud = _bind_brief("tensor_brief_flipud", P)
 c_rot90 = _bind("tensor_rot90", P, P, P, P, P)
 c_tril = _bind("tensor_tril", P, P, P)
 c_tril_out = _bind("tensor_tril_out", P, P, P)
-b_tril = _bind_brief("tensor_brief_tril", P)
 c_tril_ = _bind("tensor_tril_", P, P)
 c_triu = _bind("tensor_triu", P, P, P)
 c_triu_out = _bind("tensor_triu_out", P, P, P)
-b_triu = _bind_brief("tensor_brief_triu", P)
 c_triu_ = _bind("tensor_triu_", P, P)
 c_diag = _bind("tensor_diag", P, P, P)
 c_diag_out = _bind("tensor_diag_out", P, P, P)
-b_diag = _bind_brief("tensor_brief_diag", P)
 c_diag_embed = _bind("tensor_diag_embed", P, P, P, P, P)
-b_diag_embed = _bind_brief("tensor_brief_diag_embed", P)
 c_diagflat = _bind("tensor_diagflat", P, P, P)
-b_diagflat = _bind_brief("tensor_brief_diagflat", P)
 c_diagonal_scatter = _bind("tensor_diagonal_scatter", P, P, P, P, P, P)
-b_diagonal_scatter = _bind_brief("tensor_brief_diagonal_scatter", P, P)
 c_select_scatter = _bind("tensor_select_scatter", P, P, P, P, P)
-b_select_scatter = _bind_brief("tensor_brief_select_scatter", P, P, P, P)
 c_slice_scatter = _bind("tensor_slice_scatter", P, P, P, P, P, P, P)
-b_slice_scatter = _bind_brief("tensor_brief_slice_scatter", P, P)
 c_as_strided_scatter = _bind("tensor_as_strided_scatter", P, P, P, P, P, P, P, P)
-b_as_strided_scatter = _bind_brief("tensor_brief_as_strided_scatter", P, P, P, P, P, P)
 c_unravel_index = _bind("tensor_unravel_index", P, P, P, P, P)
 c_sum_to_size = _bind("tensor_sum_to_size", P, P, P, P)
-b_sum_to_size = _bind_brief("tensor_brief_sum_to_size", P, P, P)
 c_constant_pad_nd = _bind("tensor_constant_pad_nd", P, P, P, _Scalar, P)
-b_constant_pad_nd = _bind_brief("tensor_brief_constant_pad_nd", P, P, P)
 c_logical_and = _bind("tensor_logical_and", P, P, P)
 c_logical_and_out = _bind("tensor_logical_and_out", P, P, P)
-b_logical_and = _bind_brief("tensor_brief_logical_and", P, P)
 c_logical_and_ = _bind("tensor_logical_and_", P, P)
 c_logical_or = _bind("tensor_logical_or", P, P, P)
 c_logical_or_out = _bind("tensor_logical_or_out", P, P, P)
-b_logical_or = _bind_brief("tensor_brief_logical_or", P, P)
 c_logical_or_ = _bind("tensor_logical_or_", P, P)
 c_logical_xor = _bind("tensor_logical_xor", P, P, P)
 c_logical_xor_out = _bind("tensor_logical_xor_out", P, P, P)
-b_logical_xor = _bind_brief("tensor_brief_logical_xor", P, P)
 c_logical_xor_ = _bind("tensor_logical_xor_", P, P)
 c_logical_not = _bind("tensor_logical_not", P, P)
 c_logical_not_out = _bind("tensor_logical_not_out", P, P)
-b_logical_not = _bind_brief("tensor_brief_logical_not", P)
 c_logical_not_ = _bind("tensor_logical_not_", P)
 c_bitwise_and = _bind("tensor_bitwise_and", P, P, P)
 c_bitwise_and_scalar = _bind("tensor_bitwise_and_scalar", P, _Scalar, P)
 c_bitwise_and_out = _bind("tensor_bitwise_and_out", P, P, P)
 c_bitwise_and_scalar_out = _bind("tensor_bitwise_and_scalar_out", P, _Scalar, P)
-b_bitwise_and = _bind_brief("tensor_brief_bitwise_and", P, P)
-b_bitwise_and_scalar = _bind_brief("tensor_brief_bitwise_and_scalar", P, _Scalar)
 c_bitwise_and_ = _bind("tensor_bitwise_and_", P, P)
 c_bitwise_and_scalar_ = _bind("tensor_bitwise_and_scalar_", P, _Scalar)
 c_bitwise_or = _bind("tensor_bitwise_or", P, P, P)
 c_bitwise_or_scalar = _bind("tensor_bitwise_or_scalar", P, _Scalar, P)
 c_bitwise_or_out = _bind("tensor_bitwise_or_out", P, P, P)
 c_bitwise_or_scalar_out = _bind("tensor_bitwise_or_scalar_out", P, _Scalar, P)
-b_bitwise_or = _bind_brief("tensor_brief_bitwise_or", P, P)
-b_bitwise_or_scalar = _bind_brief("tensor_brief_bitwise_or_scalar", P, _Scalar)
 c_bitwise_or_ = _bind("tensor_bitwise_or_", P, P)
 c_bitwise_or_scalar_ = _bind("tensor_bitwise_or_scalar_", P, _Scalar)
 c_bitwise_xor = _bind("tensor_bitwise_xor", P, P, P)
 c_bitwise_xor_scalar = _bind("tensor_bitwise_xor_scalar", P, _Scalar, P)
 c_bitwise_xor_out = _bind("tensor_bitwise_xor_out", P, P, P)
 c_bitwise_xor_scalar_out = _bind("tensor_bitwise_xor_scalar_out", P, _Scalar, P)
-b_bitwise_xor = _bind_brief("tensor_brief_bitwise_xor", P, P)
-b_bitwise_xor_scalar = _bind_brief("tensor_brief_bitwise_xor_scalar", P, _Scalar)
 c_bitwise_xor_ = _bind("tensor_bitwise_xor_", P, P)
 c_bitwise_xor_scalar_ = _bind("tensor_bitwise_xor_scalar_", P, _Scalar)
 c_bitwise_not = _bind("tensor_bitwise_not", P, P)
 c_bitwise_not_out = _bind("tensor_bitwise_not_out", P, P)
-b_bitwise_not = _bind_brief("tensor_brief_bitwise_not", P)
 c_bitwise_not_ = _bind("tensor_bitwise_not_", P)
 c_bitwise_left_shift = _bind("tensor_bitwise_left_shift", P, P, P)
 c_bitwise_left_shift_scalar = _bind("tensor_bitwise_left_shift_scalar", P, _Scalar, P)
 c_bitwise_left_shift_out = _bind("tensor_bitwise_left_shift_out", P, P, P)
 c_bitwise_left_shift_scalar_out = _bind("tensor_bitwise_left_shift_scalar_out", P, _Scalar, P)
-b_bitwise_left_shift = _bind_brief("tensor_brief_bitwise_left_shift", P, P)
-b_bitwise_left_shift_scalar = _bind_brief("tensor_brief_bitwise_left_shift_scalar", P, _Scalar)
 c_bitwise_left_shift_ = _bind("tensor_bitwise_left_shift_", P, P)
 c_bitwise_left_shift_scalar_ = _bind("tensor_bitwise_left_shift_scalar_", P, _Scalar)
 c_bitwise_right_shift = _bind("tensor_bitwise_right_shift", P, P, P)
 c_bitwise_right_shift_scalar = _bind("tensor_bitwise_right_shift_scalar", P, _Scalar, P)
 c_bitwise_right_shift_out = _bind("tensor_bitwise_right_shift_out", P, P, P)
 c_bitwise_right_shift_scalar_out = _bind("tensor_bitwise_right_shift_scalar_out", P, _Scalar, P)
-b_bitwise_right_shift = _bind_brief("tensor_brief_bitwise_right_shift", P, P)
-b_bitwise_right_shift_scalar = _bind_brief("tensor_brief_bitwise_right_shift_scalar", P, _Scalar)
 c_bitwise_right_shift_ = _bind("tensor_bitwise_right_shift_", P, P)
 c_bitwise_right_shift_scalar_ = _bind("tensor_bitwise_right_shift_scalar_", P, _Scalar)
 c_matmul = _bind("tensor_matmul", P, P, P)
 c_matmul_out = _bind("tensor_matmul_out", P, P, P)
-b_matmul = _bind_brief("tensor_brief_matmul", P, P)
 c_mm = _bind("tensor_mm", P, P, P)
 c_mm_out = _bind("tensor_mm_out", P, P, P)
-b_mm = _bind_brief("tensor_brief_mm", P, P)
 c_spmm = _bind("tensor_spmm", P, P, P)
 c_spmm_out = _bind("tensor_spmm_out", P, P, P)
-b_spmm = _bind_brief("tensor_brief_spmm", P, P)
 c_bmm = _bind("tensor_bmm", P, P, P)
 c_bmm_out = _bind("tensor_bmm_out", P, P, P)
-b_bmm = _bind_brief("tensor_brief_bmm", P, P)
 c_mv = _bind("tensor_mv", P, P, P)
 c_mv_out = _bind("tensor_mv_out", P, P, P)
-b_mv = _bind_brief("tensor_brief_mv", P, P)
 c_dot = _bind("tensor_dot", P, P, P)
 c_dot_out = _bind("tensor_dot_out", P, P, P)
-b_dot = _bind_brief("tensor_brief_dot", P, P)
 c_vdot = _bind("tensor_vdot", P, P, P)
 c_vdot_out = _bind("tensor_vdot_out", P, P, P)
-b_vdot = _bind_brief("tensor_brief_vdot", P, P)
 c_inner = _bind("tensor_inner", P, P, P)
 c_inner_out = _bind("tensor_inner_out", P, P, P)
-b_inner = _bind_brief("tensor_brief_inner", P, P)
 c_outer = _bind("tensor_outer", P, P, P)
 c_outer_out = _bind("tensor_outer_out", P, P, P)
-b_outer = _bind_brief("tensor_brief_outer", P, P)
 c_ger = _bind("tensor_ger", P, P, P)
 c_ger_out = _bind("tensor_ger_out", P, P, P)
-b_ger = _bind_brief("tensor_brief_ger", P, P)
 c_addmm = _bind("tensor_addmm", P, P, P, _Scalar, _Scalar, P)
 c_addmm_out = _bind("tensor_addmm_out", P, P, P, _Scalar, _Scalar, P)
-b_addmm = _bind_brief("tensor_brief_addmm", P, P, P)
 c_addmm_ = _bind("tensor_addmm_", P, P, P, _Scalar, _Scalar)
 c_baddbmm = _bind("tensor_baddbmm", P, P, P, _Scalar, _Scalar, P)
 c_baddbmm_out = _bind("tensor_baddbmm_out", P, P, P, _Scalar, _Scalar, P)
-b_baddbmm = _bind_brief("tensor_brief_baddbmm", P, P, P)
 c_baddbmm_ = _bind("tensor_baddbmm_", P, P, P, _Scalar, _Scalar)
 c_addbmm = _bind("tensor_addbmm", P, P, P, _Scalar, _Scalar, P)
 c_addbmm_out = _bind("tensor_addbmm_out", P, P, P, _Scalar, _Scalar, P)
-b_addbmm = _bind_brief("tensor_brief_addbmm", P, P, P)
 c_addbmm_ = _bind("tensor_addbmm_", P, P, P, _Scalar, _Scalar)
 c_addmv = _bind("tensor_addmv", P, P, P, _Scalar, _Scalar, P)
 c_addmv_out = _bind("tensor_addmv_out", P, P, P, _Scalar, _Scalar, P)
-b_addmv = _bind_brief("tensor_brief_addmv", P, P, P)
 c_addmv_ = _bind("tensor_addmv_", P, P, P, _Scalar, _Scalar)
 c_addr = _bind("tensor_addr", P, P, P, _Scalar, _Scalar, P)
 c_addr_out = _bind("tensor_addr_out", P, P, P, _Scalar, _Scalar, P)
-b_addr = _bind_brief("tensor_brief_addr", P, P, P)
 c_addr_ = _bind("tensor_addr_", P, P, P, _Scalar, _Scalar)
 c_einsum = _bind("tensor_einsum", T, P, P, P)
-b_einsum = _bind_brief("tensor_brief_einsum", T, P, P)
 c_tensordot = _bind("tensor_tensordot", P, P, P, P)
 c_tensordot_out = _bind("tensor_tensordot_out", P, P, P, P)
-b_tensordot = _bind_brief("tensor_brief_tensordot", P, P)
 c_tensordot_dims = _bind("tensor_tensordot_dims", P, P, P, P, P, P, P)
 c_tensordot_dims_out = _bind("tensor_tensordot_dims_out", P, P, P, P, P, P, P)
-b_tensordot_dims = _bind_brief("tensor_brief_tensordot_dims", P, P, P, P, P, P)
 c_kron = _bind("tensor_kron", P, P, P)
 c_kron_out = _bind("tensor_kron_out", P, P, P)
-b_kron = _bind_brief("tensor_brief_kron", P, P)
 c_cdist = _bind("tensor_cdist", P, P, D, T, P)
 c_to_string = _bind("tensor_to_string", P, P, P, P, P, P, P)
 c_scalar_operand = _bind("tensor_scalar_operand", _Scalar, P)
-b_scalar_operand = _bind_brief("tensor_brief_scalar_operand", _Scalar)
 c_result_type = _bind("tensor_result_type", P, P, P)
 c_result_type_scalar = _bind("tensor_result_type_scalar", P, _Scalar, P)
 c_promote_types = _bind("tensor_promote_types", P, P, P)
@@ -897,46 +637,30 @@ c_is_neg = _bind("tensor_is_neg", P, P)
 c_is_same_size = _bind("tensor_is_same_size", P, P, P)
 c_rand = _bind("tensor_rand", P, P, P, P, P, _Device, P)
 c_rand_out = _bind("tensor_rand_out", P, P, P, P, P, _Device, P)
-b_rand = _bind_brief("tensor_brief_rand", P, P)
 c_randn = _bind("tensor_randn", P, P, P, P, P, _Device, P)
 c_randn_out = _bind("tensor_randn_out", P, P, P, P, P, _Device, P)
-b_randn = _bind_brief("tensor_brief_randn", P, P)
 c_randint = _bind("tensor_randint", P, P, P, P, P, P, P, _Device, P)
 c_randint_out = _bind("tensor_randint_out", P, P, P, P, P, P, P, _Device, P)
-b_randint = _bind_brief("tensor_brief_randint", P, P, P, P)
 c_randint_high = _bind("tensor_randint_high", P, P, P, P, P, P, _Device, P)
 c_randint_high_out = _bind("tensor_randint_high_out", P, P, P, P, P, P, _Device, P)
-b_randint_high = _bind_brief("tensor_brief_randint_high", P, P, P)
 c_randperm = _bind("tensor_randperm", P, P, P, P, _Device, P)
 c_randperm_out = _bind("tensor_randperm_out", P, P, P, P, _Device, P)
-b_randperm = _bind_brief("tensor_brief_randperm", P)
 c_rand_like = _bind("tensor_rand_like", P, P, P, P, _Device, P, P)
-b_rand_like = _bind_brief("tensor_brief_rand_like", P)
 c_randn_like = _bind("tensor_randn_like", P, P, P, P, _Device, P, P)
-b_randn_like = _bind_brief("tensor_brief_randn_like", P)
 c_randint_like = _bind("tensor_randint_like", P, P, P, P, P, P, _Device, P, P)
-b_randint_like = _bind_brief("tensor_brief_randint_like", P, P, P)
 c_randint_like_high = _bind("tensor_randint_like_high", P, P, P, P, P, _Device, P, P)
-b_randint_like_high = _bind_brief("tensor_brief_randint_like_high", P, P)
 c_normal_tensors = _bind("tensor_normal_tensors", P, P, P, P)
 c_normal_tensors_scalar = _bind("tensor_normal_tensors_scalar", P, _Scalar, P, P)
 c_normal_tensors_out = _bind("tensor_normal_tensors_out", P, P, P, P)
 c_normal_tensors_scalar_out = _bind("tensor_normal_tensors_scalar_out", P, _Scalar, P, P)
-b_normal_tensors = _bind_brief("tensor_brief_normal_tensors", P, P)
-b_normal_tensors_scalar = _bind_brief("tensor_brief_normal_tensors_scalar", P, _Scalar)
 c_normal_size = _bind("tensor_normal_size", D, D, P, P, P, P, P, _Device, P)
 c_normal_size_out = _bind("tensor_normal_size_out", D, D, P, P, P, P, P, _Device, P)
-b_normal_size = _bind_brief("tensor_brief_normal_size", D, D, P, P)
 c_bernoulli = _bind("tensor_bernoulli", P, P, P)
 c_bernoulli_out = _bind("tensor_bernoulli_out", P, P, P)
-b_bernoulli = _bind_brief("tensor_brief_bernoulli", P)
 c_bernoulli_p = _bind("tensor_bernoulli_p", P, D, P, P)
-b_bernoulli_p = _bind_brief("tensor_brief_bernoulli_p", P, D)
 c_multinomial = _bind("tensor_multinomial", P, P, P, P, P)
 c_multinomial_out = _bind("tensor_multinomial_out", P, P, P, P, P)
-b_multinomial = _bind_brief("tensor_brief_multinomial", P, P)
 c_poisson = _bind("tensor_poisson", P, P, P)
-b_poisson = _bind_brief("tensor_brief_poisson", P)
 c_uniform_ = _bind("tensor_uniform_", P, D, D, P)
 c_normal_ = _bind("tensor_normal_", P, D, D, P)
 c_random_ = _bind("tensor_random_", P, P)
@@ -955,47 +679,32 @@ c_generator_manual_seed = _bind("tensor_generator_manual_seed", P, P)
 c_generator_seed = _bind("tensor_generator_seed", P, P)
 c_generator_initial_seed = _bind("tensor_generator_initial_seed", P, P)
 c_generator_get_state = _bind("tensor_generator_get_state", P, P)
-b_generator_get_state = _bind_brief("tensor_brief_generator_get_state", P)
 c_generator_set_state = _bind("tensor_generator_set_state", P, P)
 c_sum = _bind("tensor_sum", P, P, P, P, P, P)
 c_sum_out = _bind("tensor_sum_out", P, P, P, P, P, P)
-b_sum = _bind_brief("tensor_brief_sum", P)
 c_nansum = _bind("tensor_nansum", P, P, P, P, P, P)
 c_nansum_out = _bind("tensor_nansum_out", P, P, P, P, P, P)
-b_nansum = _bind_brief("tensor_brief_nansum", P)
 c_prod = _bind("tensor_prod", P, P, P, P, P)
 c_prod_out = _bind("tensor_prod_out", P, P, P, P, P)
-b_prod = _bind_brief("tensor_brief_prod", P)
 c_mean = _bind("tensor_mean", P, P, P, P, P, P)
 c_mean_out = _bind("tensor_mean_out", P, P, P, P, P, P)
-b_mean = _bind_brief("tensor_brief_mean", P)
 c_nanmean = _bind("tensor_nanmean", P, P, P, P, P, P)
 c_nanmean_out = _bind("tensor_nanmean_out", P, P, P, P, P, P)
-b_nanmean = _bind_brief("tensor_brief_nanmean", P)
 c_any = _bind("tensor_any", P, P, P, P, P)
 c_any_out = _bind("tensor_any_out", P, P, P, P, P)
-b_any = _bind_brief("tensor_brief_any", P)
 c_all = _bind("tensor_all", P, P, P, P, P)
 c_all_out = _bind("tensor_all_out", P, P, P, P, P)
-b_all = _bind_brief("tensor_brief_all", P)
 c_count_nonzero = _bind("tensor_count_nonzero", P, P, P, P)
-b_count_nonzero = _bind_brief("tensor_brief_count_nonzero", P)
 c_std = _bind("tensor_std", P, P, P)
-b_std = _bind_brief("tensor_brief_std", P)
 c_std_dim = _bind("tensor_std_dim", P, P, P, P, P, P)
 c_std_dim_out = _bind("tensor_std_dim_out", P, P, P, P, P, P)
-b_std_dim = _bind_brief("tensor_brief_std_dim", P, P, P)
 c_std_correction = _bind("tensor_std_correction", P, P, P, _Scalar, P, P)
 c_std_correction_out = _bind("tensor_std_correction_out", P, P, P, _Scalar, P, P)
-b_std_correction = _bind_brief("tensor_brief_std_correction", P)
 c_var = _bind("tensor_var", P, P, P)
-b_var = _bind_brief("tensor_brief_var", P)
 c_var_dim = _bind("tensor_var_dim", P, P, P, P, P, P)
 c_var_dim_out = _bind("tensor_var_dim_out", P, P, P, P, P, P)
-b_var_dim = _bind_brief("tensor_brief_var_dim", P, P, P)
 c_var_correction = _bind("tensor_var_correction", P, P, P, _Scalar, P, P)
 c_var_correction_out = _bind("tensor_var_correction_out", P, P, P, _Scalar, P, P)
-b_var_correction = _bind_brief("tensor_brief_var_correction", P)
 c_std_mean = _bind("tensor_std_mean", P, P, P, P)
 c_std_mean_dim = _bind("tensor_std_mean_dim", P, P, P, P, P, P, P)
 c_std_mean_correction = _bind("tensor_std_mean_correction", P, P, P, _Scalar, P, P, P)
@@ -1004,116 +713,87 @@ c_var_mean_dim = _bind("tensor_var_mean_dim", P, P, P, P, P, P, P)
 c_var_mean_correction = _bind("tensor_var_mean_correction", P, P, P, _Scalar, P, P, P)
 c_norm = _bind("tensor_norm", P, _Scalar, P, P, P, P, P)
 c_norm_out = _bind("tensor_norm_out", P, _Scalar, P, P, P, P, P)
-b_norm = _bind_brief("tensor_brief_norm", P)
 c_norm_name = _bind("tensor_norm_name", P, T, P, P, P, P, P)
 c_norm_name_out = _bind("tensor_norm_name_out", P, T, P, P, P, P, P)
-b_norm_name = _bind_brief("tensor_brief_norm_name", P, T)
 c_amax = _bind("tensor_amax", P, P, P, P, P)
 c_amax_out = _bind("tensor_amax_out", P, P, P, P, P)
 c_amin = _bind("tensor_amin", P, P, P, P, P)
 c_amin_out = _bind("tensor_amin_out", P, P, P, P, P)
 c_max = _bind("tensor_max", P, P)
 c_max_out = _bind("tensor_max_out", P, P)
-b_max = _bind_brief("tensor_brief_max", P)
 c_max_dim = _bind("tensor_max_dim", P, P, P, P, P)
 c_max_dim_out = _bind("tensor_max_dim_out", P, P, P, P, P)
 c_max_other = _bind("tensor_max_other", P, P, P)
 c_max_other_out = _bind("tensor_max_other_out", P, P, P)
-b_max_other = _bind_brief("tensor_brief_max_other", P, P)
 c_min = _bind("tensor_min", P, P)
 c_min_out = _bind("tensor_min_out", P, P)
-b_min = _bind_brief("tensor_brief_min", P)
 c_min_dim = _bind("tensor_min_dim", P, P, P, P, P)
 c_min_dim_out = _bind("tensor_min_dim_out", P, P, P, P, P)
 c_min_other = _bind("tensor_min_other", P, P, P)
 c_min_other_out = _bind("tensor_min_other_out", P, P, P)
-b_min_other = _bind_brief("tensor_brief_min_other", P, P)
 c_aminmax = _bind("tensor_aminmax", P, P, P, P, P)
 c_aminmax_out = _bind("tensor_aminmax_out", P, P, P, P, P)
 c_argmax = _bind("tensor_argmax", P, P, P, P)
 c_argmax_out = _bind("tensor_argmax_out", P, P, P, P)
-b_argmax = _bind_brief("tensor_brief_argmax", P)
 c_argmin = _bind("tensor_argmin", P, P, P, P)
 c_argmin_out = _bind("tensor_argmin_out", P, P, P, P)
-b_argmin = _bind_brief("tensor_brief_argmin", P)
 c_floor = _bind("tensor_floor", P, P)
 c_floor_out = _bind("tensor_floor_out", P, P)
-b_floor = _bind_brief("tensor_brief_floor", P)
 c_floor_ = _bind("tensor_floor_", P)
 c_ceil = _bind("tensor_ceil", P, P)
 c_ceil_out = _bind("tensor_ceil_out", P, P)
-b_ceil = _bind_brief("tensor_brief_ceil", P)
 c_ceil_ = _bind("tensor_ceil_", P)
 c_trunc = _bind("tensor_trunc", P, P)
 c_trunc_out = _bind("tensor_trunc_out", P, P)
-b_trunc = _bind_brief("tensor_brief_trunc", P)
 c_trunc_ = _bind("tensor_trunc_", P)
 c_fix = _bind("tensor_fix", P, P)
 c_fix_out = _bind("tensor_fix_out", P, P)
-b_fix = _bind_brief("tensor_brief_fix", P)
 c_fix_ = _bind("tensor_fix_", P)
 c_round = _bind("tensor_round", P, P, P)
 c_round_out = _bind("tensor_round_out", P, P, P)
-b_round = _bind_brief("tensor_brief_round", P)
 c_round_ = _bind("tensor_round_", P, P)
 c_frac = _bind("tensor_frac", P, P)
 c_frac_out = _bind("tensor_frac_out", P, P)
-b_frac = _bind_brief("tensor_brief_frac", P)
 c_frac_ = _bind("tensor_frac_", P)
 c_clamp_tensor = _bind("tensor_clamp_tensor", P, P, P, P)
 c_clamp_tensor_out = _bind("tensor_clamp_tensor_out", P, P, P, P)
-b_clamp_tensor = _bind_brief("tensor_brief_clamp_tensor", P)
 c_clamp = _bind("tensor_clamp", P, _Scalar, _Scalar, P)
 c_clamp_out = _bind("tensor_clamp_out", P, _Scalar, _Scalar, P)
-b_clamp = _bind_brief("tensor_brief_clamp", P)
 c_clamp_tensor_ = _bind("tensor_clamp_tensor_", P, P, P)
 c_clamp_ = _bind("tensor_clamp_", P, _Scalar, _Scalar)
 c_clip_tensor = _bind("tensor_clip_tensor", P, P, P, P)
 c_clip_tensor_out = _bind("tensor_clip_tensor_out", P, P, P, P)
-b_clip_tensor = _bind_brief("tensor_brief_clip_tensor", P)
 c_clip = _bind("tensor_clip", P, _Scalar, _Scalar, P)
 c_clip_out = _bind("tensor_clip_out", P, _Scalar, _Scalar, P)
-b_clip = _bind_brief("tensor_brief_clip", P)
 c_clip_tensor_ = _bind("tensor_clip_tensor_", P, P, P)
 c_clip_ = _bind("tensor_clip_", P, _Scalar, _Scalar)
 c_clamp_min = _bind("tensor_clamp_min", P, P, P)
 c_clamp_min_scalar = _bind("tensor_clamp_min_scalar", P, _Scalar, P)
 c_clamp_min_out = _bind("tensor_clamp_min_out", P, P, P)
 c_clamp_min_scalar_out = _bind("tensor_clamp_min_scalar_out", P, _Scalar, P)
-b_clamp_min = _bind_brief("tensor_brief_clamp_min", P, P)
-b_clamp_min_scalar = _bind_brief("tensor_brief_clamp_min_scalar", P, _Scalar)
 c_clamp_min_ = _bind("tensor_clamp_min_", P, P)
 c_clamp_min_scalar_ = _bind("tensor_clamp_min_scalar_", P, _Scalar)
 c_clamp_max = _bind("tensor_clamp_max", P, P, P)
 c_clamp_max_scalar = _bind("tensor_clamp_max_scalar", P, _Scalar, P)
 c_clamp_max_out = _bind("tensor_clamp_max_out", P, P, P)
 c_clamp_max_scalar_out = _bind("tensor_clamp_max_scalar_out", P, _Scalar, P)
-b_clamp_max = _bind_brief("tensor_brief_clamp_max", P, P)
-b_clamp_max_scalar = _bind_brief("tensor_brief_clamp_max_scalar", P, _Scalar)
 c_clamp_max_ = _bind("tensor_clamp_max_", P, P)
 c_clamp_max_scalar_ = _bind("tensor_clamp_max_scalar_", P, _Scalar)
 c_maximum = _bind("tensor_maximum", P, P, P)
 c_maximum_out = _bind("tensor_maximum_out", P, P, P)
-b_maximum = _bind_brief("tensor_brief_maximum", P, P)
 c_minimum = _bind("tensor_minimum", P, P, P)
 c_minimum_out = _bind("tensor_minimum_out", P, P, P)
-b_minimum = _bind_brief("tensor_brief_minimum", P, P)
 c_fmax = _bind("tensor_fmax", P, P, P)
 c_fmax_out = _bind("tensor_fmax_out", P, P, P)
-b_fmax = _bind_brief("tensor_brief_fmax", P, P)
 c_fmin = _bind("tensor_fmin", P, P, P)
 c_fmin_out = _bind("tensor_fmin_out", P, P, P)
-b_fmin = _bind_brief("tensor_brief_fmin", P, P)
 c_relu = _bind("tensor_relu", P, P)
-b_relu = _bind_brief("tensor_brief_relu", P)
 c_relu_ = _bind("tensor_relu_", P)
 c_cumsum = _bind("tensor_cumsum", P, P, P, P)
 c_cumsum_out = _bind("tensor_cumsum_out", P, P, P, P)
-b_cumsum = _bind_brief("tensor_brief_cumsum", P, P)
 c_cumsum_ = _bind("tensor_cumsum_", P, P, P)
 c_cumprod = _bind("tensor_cumprod", P, P, P, P)
 c_cumprod_out = _bind("tensor_cumprod_out", P, P, P, P)
-b_cumprod = _bind_brief("tensor_brief_cumprod", P, P)
 c_cumprod_ = _bind("tensor_cumprod_", P, P, P)
 c_cummax = _bind("tensor_cummax", P, P, P, P)
 c_cummax_out = _bind("tensor_cummax_out", P, P, P, P)
@@ -1121,35 +801,26 @@ c_cummin = _bind("tensor_cummin", P, P, P, P)
 c_cummin_out = _bind("tensor_cummin_out", P, P, P, P)
 c_logcumsumexp = _bind("tensor_logcumsumexp", P, P, P)
 c_logcumsumexp_out = _bind("tensor_logcumsumexp_out", P, P, P)
-b_logcumsumexp = _bind_brief("tensor_brief_logcumsumexp", P, P)
 c_logsumexp = _bind("tensor_logsumexp", P, P, P, P, P)
 c_logsumexp_out = _bind("tensor_logsumexp_out", P, P, P, P, P)
-b_logsumexp = _bind_brief("tensor_brief_logsumexp", P, P, P)
 c_softmax = _bind("tensor_softmax", P, P, P, P)
 c_softmax_out = _bind("tensor_softmax_out", P, P, P, P)
-b_softmax = _bind_brief("tensor_brief_softmax", P, P)
 c_log_softmax = _bind("tensor_log_softmax", P, P, P, P)
 c_log_softmax_out = _bind("tensor_log_softmax_out", P, P, P, P)
-b_log_softmax = _bind_brief("tensor_brief_log_softmax", P, P)
 c_sort = _bind("tensor_sort", P, P, P, P, P)
 c_sort_out = _bind("tensor_sort_out", P, P, P, P, P)
 c_sort_stable = _bind("tensor_sort_stable", P, P, P, P, P, P)
 c_sort_stable_out = _bind("tensor_sort_stable_out", P, P, P, P, P, P)
 c_argsort = _bind("tensor_argsort", P, P, P, P)
-b_argsort = _bind_brief("tensor_brief_argsort", P)
 c_argsort_stable = _bind("tensor_argsort_stable", P, P, P, P, P)
-b_argsort_stable = _bind_brief("tensor_brief_argsort_stable", P, P)
 c_msort = _bind("tensor_msort", P, P)
 c_msort_out = _bind("tensor_msort_out", P, P)
-b_msort = _bind_brief("tensor_brief_msort", P)
 c_topk = _bind("tensor_topk", P, P, P, P, P, P, P)
 c_topk_out = _bind("tensor_topk_out", P, P, P, P, P, P, P)
 c_median = _bind("tensor_median", P, P)
-b_median = _bind_brief("tensor_brief_median", P)
 c_median_dim = _bind("tensor_median_dim", P, P, P, P, P)
 c_median_dim_out = _bind("tensor_median_dim_out", P, P, P, P, P)
 c_nanmedian = _bind("tensor_nanmedian", P, P)
-b_nanmedian = _bind_brief("tensor_brief_nanmedian", P)
 c_nanmedian_dim = _bind("tensor_nanmedian_dim", P, P, P, P, P)
 c_nanmedian_dim_out = _bind("tensor_nanmedian_dim_out", P, P, P, P, P)
 c_kthvalue = _bind("tensor_kthvalue", P, P, P, P, P, P)
@@ -1160,148 +831,104 @@ c_searchsorted = _bind("tensor_searchsorted", P, P, P, P, T, P, P)
 c_searchsorted_scalar = _bind("tensor_searchsorted_scalar", P, _Scalar, P, P, T, P, P)
 c_searchsorted_out = _bind("tensor_searchsorted_out", P, P, P, P, T, P, P)
 c_searchsorted_scalar_out = _bind("tensor_searchsorted_scalar_out", P, _Scalar, P, P, T, P, P)
-b_searchsorted = _bind_brief("tensor_brief_searchsorted", P, P)
-b_searchsorted_scalar = _bind_brief("tensor_brief_searchsorted_scalar", P, _Scalar)
 c_bucketize = _bind("tensor_bucketize", P, P, P, P, P)
 c_bucketize_scalar = _bind("tensor_bucketize_scalar", _Scalar, P, P, P, P)
 c_bucketize_out = _bind("tensor_bucketize_out", P, P, P, P, P)
 c_bucketize_scalar_out = _bind("tensor_bucketize_scalar_out", _Scalar, P, P, P, P)
-b_bucketize = _bind_brief("tensor_brief_bucketize", P, P)
-b_bucketize_scalar = _bind_brief("tensor_brief_bucketize_scalar", _Scalar, P)
 c_unique = _bind("tensor_unique", P, P, P, P, P, P, P, P)
 c_unique_consecutive = _bind("tensor_unique_consecutive", P, P, P, P, P, P, P)
 c_isin = _bind("tensor_isin", P, P, P, P, P)
 c_isin_scalar = _bind("tensor_isin_scalar", P, _Scalar, P, P, P)
 c_isin_out = _bind("tensor_isin_out", P, P, P, P, P)
 c_isin_scalar_out = _bind("tensor_isin_scalar_out", P, _Scalar, P, P, P)
-b_isin = _bind_brief("tensor_brief_isin", P, P)
-b_isin_scalar = _bind_brief("tensor_brief_isin_scalar", P, _Scalar)
 c_erf = _bind("tensor_erf", P, P)
 c_erf_out = _bind("tensor_erf_out", P, P)
-b_erf = _bind_brief("tensor_brief_erf", P)
 c_erf_ = _bind("tensor_erf_", P)
 c_erfc = _bind("tensor_erfc", P, P)
 c_erfc_out = _bind("tensor_erfc_out", P, P)
-b_erfc = _bind_brief("tensor_brief_erfc", P)
 c_erfc_ = _bind("tensor_erfc_", P)
 c_erfinv = _bind("tensor_erfinv", P, P)
 c_erfinv_out = _bind("tensor_erfinv_out", P, P)
-b_erfinv = _bind_brief("tensor_brief_erfinv", P)
 c_erfinv_ = _bind("tensor_erfinv_", P)
 c_lgamma = _bind("tensor_lgamma", P, P)
 c_lgamma_out = _bind("tensor_lgamma_out", P, P)
-b_lgamma = _bind_brief("tensor_brief_lgamma", P)
 c_lgamma_ = _bind("tensor_lgamma_", P)
 c_digamma = _bind("tensor_digamma", P, P)
 c_digamma_out = _bind("tensor_digamma_out", P, P)
-b_digamma = _bind_brief("tensor_brief_digamma", P)
 c_digamma_ = _bind("tensor_digamma_", P)
 c_i0 = _bind("tensor_i0", P, P)
 c_i0_out = _bind("tensor_i0_out", P, P)
-b_i0 = _bind_brief("tensor_brief_i0", P)
 c_i0_ = _bind("tensor_i0_", P)
 c_sinc = _bind("tensor_sinc", P, P)
 c_sinc_out = _bind("tensor_sinc_out", P, P)
-b_sinc = _bind_brief("tensor_brief_sinc", P)
 c_sinc_ = _bind("tensor_sinc_", P)
 c_logit = _bind("tensor_logit", P, P, P)
 c_logit_out = _bind("tensor_logit_out", P, P, P)
-b_logit = _bind_brief("tensor_brief_logit", P)
 c_logit_ = _bind("tensor_logit_", P, P)
 c_polygamma = _bind("tensor_polygamma", P, P, P)
 c_polygamma_out = _bind("tensor_polygamma_out", P, P, P)
-b_polygamma = _bind_brief("tensor_brief_polygamma", P, P)
 c_mvlgamma = _bind("tensor_mvlgamma", P, P, P)
 c_mvlgamma_out = _bind("tensor_mvlgamma_out", P, P, P)
-b_mvlgamma = _bind_brief("tensor_brief_mvlgamma", P, P)
 c_mvlgamma_ = _bind("tensor_mvlgamma_", P, P)
 c_igamma = _bind("tensor_igamma", P, P, P)
 c_igamma_out = _bind("tensor_igamma_out", P, P, P)
-b_igamma = _bind_brief("tensor_brief_igamma", P, P)
 c_igamma_ = _bind("tensor_igamma_", P, P)
 c_igammac = _bind("tensor_igammac", P, P, P)
 c_igammac_out = _bind("tensor_igammac_out", P, P, P)
-b_igammac = _bind_brief("tensor_brief_igammac", P, P)
 c_igammac_ = _bind("tensor_igammac_", P, P)
 c_logaddexp = _bind("tensor_logaddexp", P, P, P)
 c_logaddexp_out = _bind("tensor_logaddexp_out", P, P, P)
-b_logaddexp = _bind_brief("tensor_brief_logaddexp", P, P)
 c_logaddexp2 = _bind("tensor_logaddexp2", P, P, P)
 c_logaddexp2_out = _bind("tensor_logaddexp2_out", P, P, P)
-b_logaddexp2 = _bind_brief("tensor_brief_logaddexp2", P, P)
 c_xlogy = _bind("tensor_xlogy", P, P, P)
 c_xlogy_scalar = _bind("tensor_xlogy_scalar", P, _Scalar, P)
 c_xlogy_out = _bind("tensor_xlogy_out", P, P, P)
 c_xlogy_scalar_out = _bind("tensor_xlogy_scalar_out", P, _Scalar, P)
-b_xlogy = _bind_brief("tensor_brief_xlogy", P, P)
-b_xlogy_scalar = _bind_brief("tensor_brief_xlogy_scalar", P, _Scalar)
 c_xlogy_ = _bind("tensor_xlogy_", P, P)
 c_xlogy_scalar_ = _bind("tensor_xlogy_scalar_", P, _Scalar)
 c_gcd = _bind("tensor_gcd", P, P, P)
 c_gcd_out = _bind("tensor_gcd_out", P, P, P)
-b_gcd = _bind_brief("tensor_brief_gcd", P, P)
 c_gcd_ = _bind("tensor_gcd_", P, P)
 c_lcm = _bind("tensor_lcm", P, P, P)
 c_lcm_out = _bind("tensor_lcm_out", P, P, P)
-b_lcm = _bind_brief("tensor_brief_lcm", P, P)
 c_lcm_ = _bind("tensor_lcm_", P, P)
 c_nextafter = _bind("tensor_nextafter", P, P, P)
 c_nextafter_out = _bind("tensor_nextafter_out", P, P, P)
-b_nextafter = _bind_brief("tensor_brief_nextafter", P, P)
 c_nextafter_ = _bind("tensor_nextafter_", P, P)
 c_heaviside = _bind("tensor_heaviside", P, P, P)
 c_heaviside_out = _bind("tensor_heaviside_out", P, P, P)
-b_heaviside = _bind_brief("tensor_brief_heaviside", P, P)
 c_heaviside_ = _bind("tensor_heaviside_", P, P)
 c_ldexp = _bind("tensor_ldexp", P, P, P)
 c_ldexp_out = _bind("tensor_ldexp_out", P, P, P)
-b_ldexp = _bind_brief("tensor_brief_ldexp", P, P)
 c_ldexp_ = _bind("tensor_ldexp_", P, P)
 c_frexp = _bind("tensor_frexp", P, P, P)
 c_frexp_out = _bind("tensor_frexp_out", P, P, P)
 c_nan_to_num = _bind("tensor_nan_to_num", P, P, P, P, P)
 c_nan_to_num_out = _bind("tensor_nan_to_num_out", P, P, P, P, P)
-b_nan_to_num = _bind_brief("tensor_brief_nan_to_num", P)
 c_nan_to_num_ = _bind("tensor_nan_to_num_", P, P, P, P)
 c_deg2rad = _bind("tensor_deg2rad", P, P)
 c_deg2rad_out = _bind("tensor_deg2rad_out", P, P)
-b_deg2rad = _bind_brief("tensor_brief_deg2rad", P)
 c_deg2rad_ = _bind("tensor_deg2rad_", P)
 c_rad2deg = _bind("tensor_rad2deg", P, P)
 c_rad2deg_out = _bind("tensor_rad2deg_out", P, P)
-b_rad2deg = _bind_brief("tensor_brief_rad2deg", P)
 c_rad2deg_ = _bind("tensor_rad2deg_", P)
 c_diff = _bind("tensor_diff", P, P, P, P, P, P)
 c_diff_out = _bind("tensor_diff_out", P, P, P, P, P, P)
-b_diff = _bind_brief("tensor_brief_diff", P)
 c_trapezoid = _bind("tensor_trapezoid", P, _Scalar, P, P)
-b_trapezoid = _bind_brief("tensor_brief_trapezoid", P)
 c_trapezoid_x = _bind("tensor_trapezoid_x", P, P, P, P)
-b_trapezoid_x = _bind_brief("tensor_brief_trapezoid_x", P, P)
 c_trapz = _bind("tensor_trapz", P, _Scalar, P, P)
-b_trapz = _bind_brief("tensor_brief_trapz", P)
 c_trapz_x = _bind("tensor_trapz_x", P, P, P, P)
-b_trapz_x = _bind_brief("tensor_brief_trapz_x", P, P)
 c_cumulative_trapezoid = _bind("tensor_cumulative_trapezoid", P, _Scalar, P, P)
-b_cumulative_trapezoid = _bind_brief("tensor_brief_cumulative_trapezoid", P)
 c_cumulative_trapezoid_x = _bind("tensor_cumulative_trapezoid_x", P, P, P, P)
-b_cumulative_trapezoid_x = _bind_brief("tensor_brief_cumulative_trapezoid_x", P, P)
 c_cov = _bind("tensor_cov", P, P, P, P, P)
-b_cov = _bind_brief("tensor_brief_cov", P)
 c_corrcoef = _bind("tensor_corrcoef", P, P)
-b_corrcoef = _bind_brief("tensor_brief_corrcoef", P)
 c_cross = _bind("tensor_cross", P, P, P, P)
 c_cross_out = _bind("tensor_cross_out", P, P, P, P)
-b_cross = _bind_brief("tensor_brief_cross", P, P)
 c_trace = _bind("tensor_trace", P, P)
-b_trace = _bind_brief("tensor_brief_trace", P)
 c_dist = _bind("tensor_dist", P, P, _Scalar, P)
-b_dist = _bind_brief("tensor_brief_dist", P, P)
 c_bincount = _bind("tensor_bincount", P, P, P, P)
-b_bincount = _bind_brief("tensor_brief_bincount", P)
 c_histc = _bind("tensor_histc", P, P, _Scalar, _Scalar, P)
 c_histc_out = _bind("tensor_histc_out", P, P, _Scalar, _Scalar, P)
-b_histc = _bind_brief("tensor_brief_histc", P)
 c_histogram = _bind("tensor_histogram", P, P, P, P, P, P, P, P)
 c_histogram_out = _bind("tensor_histogram_out", P, P, P, P, P, P, P, P)
 c_histogram_edges = _bind("tensor_histogram_edges", P, P, P, P, P, P)
@@ -1321,22 +948,17 @@ c_gradient_scalars = _bind("tensor_gradient_scalars", P, P, P, P, P, P, P, P)
 c_gradient_tensors = _bind("tensor_gradient_tensors", P, P, P, P, P, P, P, P)
 c_renorm = _bind("tensor_renorm", P, _Scalar, P, _Scalar, P)
 c_renorm_out = _bind("tensor_renorm_out", P, _Scalar, P, _Scalar, P)
-b_renorm = _bind_brief("tensor_brief_renorm", P, _Scalar, P, _Scalar)
 c_renorm_ = _bind("tensor_renorm_", P, _Scalar, P, _Scalar)
 c_from_data = _bind("tensor_from_data", P, P, P, P, P)
-b_from_data = _bind_brief("tensor_brief_from_data", P, P, P)
 c_from_blob = _bind("tensor_from_blob", P, P, P, P, P, P, P, P, P, P, P)
-b_from_blob = _bind_brief("tensor_brief_from_blob", P, P, P, P, P, P, P, P, P, P)
 c_data_ptr = _bind("tensor_data_ptr", P, P)
 c_is_read_only = _bind("tensor_is_read_only", P, P)
 c_untyped_storage = _bind("tensor_untyped_storage", P, P)
 c_lend = _bind("tensor_lend", P, P, P, P)
 c_from_file = _bind("tensor_from_file", T, P, P, P, P, _Device, P)
-b_from_file = _bind_brief("tensor_brief_from_file", T)
 c_share_memory_ = _bind("tensor_share_memory_", P)
 c_is_shared = _bind("tensor_is_shared", P, P)
 c_pin_memory = _bind("tensor_pin_memory", P, P)
-b_pin_memory = _bind_brief("tensor_brief_pin_memory", P)
 c_is_pinned = _bind("tensor_is_pinned", P, P)
 c_storage_new = _bind("tensor_storage_new", P, _Device, P)
 c_storage_from_file = _bind("tensor_storage_from_file", T, P, P, P)
@@ -1344,7 +966,6 @@ c_storage_filename = _bind("tensor_storage_filename", P, P)
 c_storage_nbytes = _bind("tensor_storage_nbytes", P, P)
 c_storage_data_ptr = _bind("tensor_storage_data_ptr", P, P)
 c_storage_view = _bind("tensor_storage_view", P, P, P)
-b_storage_view = _bind_brief("tensor_brief_storage_view", P)
 c_storage_slice = _bind("tensor_storage_slice", P, P, P, P)
 c_storage_clone = _bind("tensor_storage_clone", P, P)
 c_storage_fill_ = _bind("tensor_storage_fill_", P, P)
@@ -1368,88 +989,51 @@ c_reset_peak_memory_stats = _bind("tensor_reset_peak_memory_stats", )
 c_empty_cache = _bind("tensor_empty_cache", )
 c_set_memory_limit = _bind("tensor_set_memory_limit", P)
 c_view = _bind("tensor_view", P, P, P, P)
-b_view = _bind_brief("tensor_brief_view", P, P, P)
 c_view_dtype = _bind("tensor_view_dtype", P, P, P)
-b_view_dtype = _bind_brief("tensor_brief_view_dtype", P, P)
 c_view_as = _bind("tensor_view_as", P, P, P)
-b_view_as = _bind_brief("tensor_brief_view_as", P, P)
 c_reshape = _bind("tensor_reshape", P, P, P, P)
-b_reshape = _bind_brief("tensor_brief_reshape", P, P, P)
 c_reshape_as = _bind("tensor_reshape_as", P, P, P)
-b_reshape_as = _bind_brief("tensor_brief_reshape_as", P, P)
 c_flatten = _bind("tensor_flatten", P, P, P, P)
-b_flatten = _bind_brief("tensor_brief_flatten", P, P, P)
 c_unflatten = _bind("tensor_unflatten", P, P, P, P, P)
-b_unflatten = _bind_brief("tensor_brief_unflatten", P, P, P, P)
 c_ravel = _bind("tensor_ravel", P, P)
-b_ravel = _bind_brief("tensor_brief_ravel", P)
 c_t_matrix = _bind("tensor_t_matrix", P, P)
-b_t_matrix = _bind_brief("tensor_brief_t_matrix", P)
 c_t_matrix_ = _bind("tensor_t_matrix_", P)
 c_transpose = _bind("tensor_transpose", P, P, P, P)
-b_transpose = _bind_brief("tensor_brief_transpose", P, P, P)
 c_transpose_ = _bind("tensor_transpose_", P, P, P)
 c_swapaxes = _bind("tensor_swapaxes", P, P, P, P)
-b_swapaxes = _bind_brief("tensor_brief_swapaxes", P, P, P)
 c_swapaxes_ = _bind("tensor_swapaxes_", P, P, P)
 c_swapdims = _bind("tensor_swapdims", P, P, P, P)
-b_swapdims = _bind_brief("tensor_brief_swapdims", P, P, P)
 c_swapdims_ = _bind("tensor_swapdims_", P, P, P)
 c_permute = _bind("tensor_permute", P, P, P, P)
-b_permute = _bind_brief("tensor_brief_permute", P, P, P)
 c_movedim = _bind("tensor_movedim", P, P, P, P)
-b_movedim = _bind_brief("tensor_brief_movedim", P, P, P)
 c_movedim_list = _bind("tensor_movedim_list", P, P, P, P, P, P)
-b_movedim_list = _bind_brief("tensor_brief_movedim_list", P, P, P, P, P)
 c_moveaxis = _bind("tensor_moveaxis", P, P, P, P)
-b_moveaxis = _bind_brief("tensor_brief_moveaxis", P, P, P)
 c_moveaxis_list = _bind("tensor_moveaxis_list", P, P, P, P, P, P)
-b_moveaxis_list = _bind_brief("tensor_brief_moveaxis_list", P, P, P, P, P)
 c_T = _bind("tensor_T", P, P)
-b_T = _bind_brief("tensor_brief_T", P)
 c_mT = _bind("tensor_mT", P, P)
-b_mT = _bind_brief("tensor_brief_mT", P)
 c_mH = _bind("tensor_mH", P, P)
-b_mH = _bind_brief("tensor_brief_mH", P)
 c_H = _bind("tensor_H", P, P)
-b_H = _bind_brief("tensor_brief_H", P)
 c_adjoint = _bind("tensor_adjoint", P, P)
-b_adjoint = _bind_brief("tensor_brief_adjoint", P)
 c_expand = _bind("tensor_expand", P, P, P, P, P)
-b_expand = _bind_brief("tensor_brief_expand", P, P, P)
 c_expand_as = _bind("tensor_expand_as", P, P, P)
-b_expand_as = _bind_brief("tensor_brief_expand_as", P, P)
 c_broadcast_to = _bind("tensor_broadcast_to", P, P, P, P)
-b_broadcast_to = _bind_brief("tensor_brief_broadcast_to", P, P, P)
 c_squeeze = _bind("tensor_squeeze", P, P)
-b_squeeze = _bind_brief("tensor_brief_squeeze", P)
 c_squeeze_dim = _bind("tensor_squeeze_dim", P, P, P)
-b_squeeze_dim = _bind_brief("tensor_brief_squeeze_dim", P, P)
 c_squeeze_dims = _bind("tensor_squeeze_dims", P, P, P, P)
-b_squeeze_dims = _bind_brief("tensor_brief_squeeze_dims", P, P, P)
 c_squeeze_ = _bind("tensor_squeeze_", P)
 c_squeeze_dim_ = _bind("tensor_squeeze_dim_", P, P)
 c_squeeze_dims_ = _bind("tensor_squeeze_dims_", P, P, P)
 c_unsqueeze = _bind("tensor_unsqueeze", P, P, P)
-b_unsqueeze = _bind_brief("tensor_brief_unsqueeze", P, P)
 c_unsqueeze_ = _bind("tensor_unsqueeze_", P, P)
 c_narrow = _bind("tensor_narrow", P, P, P, P, P)
-b_narrow = _bind_brief("tensor_brief_narrow", P, P, P, P)
 c_narrow_tensor = _bind("tensor_narrow_tensor", P, P, P, P, P)
-b_narrow_tensor = _bind_brief("tensor_brief_narrow_tensor", P, P, P, P)
 c_select = _bind("tensor_select", P, P, P, P)
-b_select = _bind_brief("tensor_brief_select", P, P, P)
 c_slice = _bind("tensor_slice", P, P, P, P, P, P)
-b_slice = _bind_brief("tensor_brief_slice", P, P, P, P, P)
 c_as_strided = _bind("tensor_as_strided", P, P, P, P, P, P, P)
-b_as_strided = _bind_brief("tensor_brief_as_strided", P, P, P, P, P, P)
 c_as_strided_ = _bind("tensor_as_strided_", P, P, P, P, P, P)
 c_unfold = _bind("tensor_unfold", P, P, P, P, P)
-b_unfold = _bind_brief("tensor_brief_unfold", P, P, P, P)
 c_diagonal = _bind("tensor_diagonal", P, P, P, P, P)
-b_diagonal = _bind_brief("tensor_brief_diagonal", P, P, P, P)
 c_detach = _bind("tensor_detach", P, P)
-b_detach = _bind_brief("tensor_brief_detach", P)
 c_unbind = _bind("tensor_unbind", P, P, P, P)
 c_split = _bind("tensor_split", P, P, P, P, P)
 c_split_sizes = _bind("tensor_split_sizes", P, P, P, P, P, P)
@@ -1469,6 +1053,7 @@ c_dsplit = _bind("tensor_dsplit", P, P, P, P)
 c_dsplit_indices = _bind("tensor_dsplit_indices", P, P, P, P, P)
 
 
+@_makes("POS", "tensor_words_add", "tensor_words_add_scalar")
 def add(input, other, *, alpha=_ONE, out=None):
     """Adds `other`, scaled by `alpha`, to `input`, element by element; the shapes broadcast.
     `alpha` must not be of a higher category (bool, integral, floating, complex) than the result.
@@ -1476,20 +1061,6 @@ def add(input, other, *, alpha=_ONE, out=None):
     >>> torch.add(torch.tensor([1, 2]), 10)
     tensor([11, 12])
     """
-    if alpha is _ONE and out is None:
-        if input.__class__ is not _Tensor:
-            input = _operand(input, "add", "input")
-        if other.__class__ is not _Tensor:
-            other = _number(other, "add", "other")
-        if other.__class__ is _Scalar:
-            made = b_add_scalar(input._h, other)
-        else:
-            made = b_add(input._h, other._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _operand(input, "add", "input")
     if other.__class__ is not _Tensor:
@@ -1513,12 +1084,12 @@ def add(input, other, *, alpha=_ONE, out=None):
         status = c_add(input._h, other._h, alpha, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TOS", "tensor_words_add_", "tensor_words_add_scalar_")
 def add_(input, other, *, alpha=_ONE):
     """Adds `other`, scaled by `alpha`, to `input`, element by element; the shapes broadcast.
     `alpha` must not be of a higher category (bool, integral, floating, complex) than the result.
@@ -1541,6 +1112,7 @@ def add_(input, other, *, alpha=_ONE):
     return input
 
 
+@_makes("POS", "tensor_words_sub", "tensor_words_sub_scalar")
 def sub(input, other, *, alpha=_ONE, out=None):
     """Subtracts `other`, scaled by `alpha`, from `input`, element by element; the shapes broadcast.
     bool operands are refused: `logical_xor` or `logical_not` say what is meant.
@@ -1548,20 +1120,6 @@ def sub(input, other, *, alpha=_ONE, out=None):
     >>> torch.sub(torch.tensor([1, 2]), 10)
     tensor([-9, -8])
     """
-    if alpha is _ONE and out is None:
-        if input.__class__ is not _Tensor:
-            input = _operand(input, "sub", "input")
-        if other.__class__ is not _Tensor:
-            other = _number(other, "sub", "other")
-        if other.__class__ is _Scalar:
-            made = b_sub_scalar(input._h, other)
-        else:
-            made = b_sub(input._h, other._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _operand(input, "sub", "input")
     if other.__class__ is not _Tensor:
@@ -1585,12 +1143,12 @@ def sub(input, other, *, alpha=_ONE, out=None):
         status = c_sub(input._h, other._h, alpha, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TOS", "tensor_words_sub_", "tensor_words_sub_scalar_")
 def sub_(input, other, *, alpha=_ONE):
     """Subtracts `other`, scaled by `alpha`, from `input`, element by element; the shapes broadcast.
     bool operands are refused: `logical_xor` or `logical_not` say what is meant.
@@ -1613,22 +1171,9 @@ def sub_(input, other, *, alpha=_ONE):
     return input
 
 
+@_makes("POS", "tensor_words_subtract", "tensor_words_subtract_scalar")
 def subtract(input, other, *, alpha=_ONE, out=None):
     """Another name of `sub`."""
-    if alpha is _ONE and out is None:
-        if input.__class__ is not _Tensor:
-            input = _operand(input, "subtract", "input")
-        if other.__class__ is not _Tensor:
-            other = _number(other, "subtract", "other")
-        if other.__class__ is _Scalar:
-            made = b_subtract_scalar(input._h, other)
-        else:
-            made = b_subtract(input._h, other._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _operand(input, "subtract", "input")
     if other.__class__ is not _Tensor:
@@ -1652,12 +1197,12 @@ def subtract(input, other, *, alpha=_ONE, out=None):
         status = c_subtract(input._h, other._h, alpha, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TOS", "tensor_words_subtract_", "tensor_words_subtract_scalar_")
 def subtract_(input, other, *, alpha=_ONE):
     """Another name of `sub`."""
     if input.__class__ is not _Tensor:
@@ -1675,26 +1220,13 @@ def subtract_(input, other, *, alpha=_ONE):
     return input
 
 
+@_makes("TOS", "tensor_words_rsub", "tensor_words_rsub_scalar")
 def rsub(input, other, *, alpha=_ONE):
     """Subtracts `input`, scaled by `alpha`, from `other`: `sub` with its operands swapped.
 
     >>> torch.rsub(torch.tensor([1, 2]), 10)
     tensor([9, 8])
     """
-    if alpha is _ONE:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "rsub", "input")
-        if other.__class__ is not _Tensor:
-            other = _number(other, "rsub", "other")
-        if other.__class__ is _Scalar:
-            made = b_rsub_scalar(input._h, other)
-        else:
-            made = b_rsub(input._h, other._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "rsub", "input")
     if other.__class__ is not _Tensor:
@@ -1708,12 +1240,12 @@ def rsub(input, other, *, alpha=_ONE):
         status = c_rsub(input._h, other._h, alpha, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("PO", "tensor_words_mul", "tensor_words_mul_scalar")
 def mul(input, other, *, out=None):
     """Multiplies `input` by `other`, element by element; the shapes broadcast.
 
@@ -1734,17 +1266,19 @@ def mul(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_mul_scalar(input._h, other)
+        status = c_mul_scalar(input._h, other, cell.address)
     else:
-        made = b_mul(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_mul(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_mul_", "tensor_words_mul_scalar_")
 def mul_(input, other):
     """Multiplies `input` by `other`, element by element; the shapes broadcast.
 
@@ -1764,6 +1298,7 @@ def mul_(input, other):
     return input
 
 
+@_makes("PO", "tensor_words_multiply", "tensor_words_multiply_scalar")
 def multiply(input, other, *, out=None):
     """Another name of `mul`."""
     if input.__class__ is not _Tensor:
@@ -1780,17 +1315,19 @@ def multiply(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_multiply_scalar(input._h, other)
+        status = c_multiply_scalar(input._h, other, cell.address)
     else:
-        made = b_multiply(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_multiply(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_multiply_", "tensor_words_multiply_scalar_")
 def multiply_(input, other):
     """Another name of `mul`."""
     if input.__class__ is not _Tensor:
@@ -1806,6 +1343,7 @@ def multiply_(input, other):
     return input
 
 
+@_makes("POu", "tensor_words_div", "tensor_words_div_scalar")
 def div(input, other, *, rounding_mode=None, out=None):
     """Divides `input` by `other`, element by element; the shapes broadcast.
     `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
@@ -1816,20 +1354,6 @@ def div(input, other, *, rounding_mode=None, out=None):
     >>> torch.div(torch.tensor([7, -7]), 2, rounding_mode='floor')
     tensor([ 3, -4])
     """
-    if rounding_mode is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _operand(input, "div", "input")
-        if other.__class__ is not _Tensor:
-            other = _number(other, "div", "other")
-        if other.__class__ is _Scalar:
-            made = b_div_scalar(input._h, other)
-        else:
-            made = b_div(input._h, other._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _operand(input, "div", "input")
     if other.__class__ is not _Tensor:
@@ -1852,12 +1376,12 @@ def div(input, other, *, rounding_mode=None, out=None):
         status = c_div(input._h, other._h, rounding_mode, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TOu", "tensor_words_div_", "tensor_words_div_scalar_")
 def div_(input, other, *, rounding_mode=None):
     """Divides `input` by `other`, element by element; the shapes broadcast.
     `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
@@ -1882,22 +1406,9 @@ def div_(input, other, *, rounding_mode=None):
     return input
 
 
+@_makes("POu", "tensor_words_divide", "tensor_words_divide_scalar")
 def divide(input, other, *, rounding_mode=None, out=None):
     """Another name of `div`."""
-    if rounding_mode is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _operand(input, "divide", "input")
-        if other.__class__ is not _Tensor:
-            other = _number(other, "divide", "other")
-        if other.__class__ is _Scalar:
-            made = b_divide_scalar(input._h, other)
-        else:
-            made = b_divide(input._h, other._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _operand(input, "divide", "input")
     if other.__class__ is not _Tensor:
@@ -1920,12 +1431,12 @@ def divide(input, other, *, rounding_mode=None, out=None):
         status = c_divide(input._h, other._h, rounding_mode, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TOu", "tensor_words_divide_", "tensor_words_divide_scalar_")
 def divide_(input, other, *, rounding_mode=None):
     """Another name of `div`."""
     if input.__class__ is not _Tensor:
@@ -1942,6 +1453,7 @@ def divide_(input, other, *, rounding_mode=None):
     return input
 
 
+@_makes("PO", "tensor_words_true_divide", "tensor_words_true_divide_scalar")
 def true_divide(input, other, *, out=None):
     """Divides `input` by `other`: `div` without rounding.
 
@@ -1962,17 +1474,19 @@ def true_divide(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_true_divide_scalar(input._h, other)
+        status = c_true_divide_scalar(input._h, other, cell.address)
     else:
-        made = b_true_divide(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_true_divide(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_true_divide_", "tensor_words_true_divide_scalar_")
 def true_divide_(input, other):
     """Divides `input` by `other`: `div` without rounding.
 
@@ -1992,6 +1506,7 @@ def true_divide_(input, other):
     return input
 
 
+@_makes("PO", "tensor_words_floor_divide", "tensor_words_floor_divide_scalar")
 def floor_divide(input, other, *, out=None):
     """Divides `input` by `other` and rounds towards minus infinity; the shapes broadcast. Integers stay integers; dividing them
     by 0 is an error.
@@ -2000,7 +1515,7 @@ def floor_divide(input, other, *, out=None):
     tensor([ 3, -4])
     """
     if input.__class__ is not _Tensor:
-        input = _tensor(input, "floor_divide", "input")
+        input = _operand(input, "floor_divide", "input")
     if other.__class__ is not _Tensor:
         other = _number(other, "floor_divide", "other")
     if out is not None:
@@ -2013,17 +1528,19 @@ def floor_divide(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_floor_divide_scalar(input._h, other)
+        status = c_floor_divide_scalar(input._h, other, cell.address)
     else:
-        made = b_floor_divide(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_floor_divide(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_floor_divide_", "tensor_words_floor_divide_scalar_")
 def floor_divide_(input, other):
     """Divides `input` by `other` and rounds towards minus infinity; the shapes broadcast. Integers stay integers; dividing them
     by 0 is an error.
@@ -2044,6 +1561,7 @@ def floor_divide_(input, other):
     return input
 
 
+@_makes("PO", "tensor_words_remainder", "tensor_words_remainder_scalar")
 def remainder(input, other, *, out=None):
     """What floor division leaves, with the sign of `other`, as Python's `%`; the shapes broadcast. Integers by 0 are an error.
 
@@ -2064,17 +1582,19 @@ def remainder(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_remainder_scalar(input._h, other)
+        status = c_remainder_scalar(input._h, other, cell.address)
     else:
-        made = b_remainder(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_remainder(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_remainder_", "tensor_words_remainder_scalar_")
 def remainder_(input, other):
     """What floor division leaves, with the sign of `other`, as Python's `%`; the shapes broadcast. Integers by 0 are an error.
 
@@ -2094,6 +1614,7 @@ def remainder_(input, other):
     return input
 
 
+@_makes("TO", "tensor_words_fmod", "tensor_words_fmod_scalar")
 def fmod(input, other, *, out=None):
     """What division rounded towards zero leaves, with the sign of `input`, as C's `fmod`; the shapes broadcast. Integers by 0 are
     an error.
@@ -2115,17 +1636,19 @@ def fmod(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_fmod_scalar(input._h, other)
+        status = c_fmod_scalar(input._h, other, cell.address)
     else:
-        made = b_fmod(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_fmod(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_fmod_", "tensor_words_fmod_scalar_")
 def fmod_(input, other):
     """What division rounded towards zero leaves, with the sign of `input`, as C's `fmod`; the shapes broadcast. Integers by 0 are
     an error.
@@ -2146,6 +1669,7 @@ def fmod_(input, other):
     return input
 
 
+@_makes("PO", "tensor_words_pow", "tensor_words_pow_scalar")
 def pow(input, exponent, *, out=None):
     """Raises `input` to the power of `exponent`, element by element; the shapes broadcast. Integers wrap. Integers to a negative
     number are refused; where the exponents are an integer tensor, negative ones give 0 except for the bases 1 and -1.
@@ -2169,17 +1693,19 @@ def pow(input, exponent, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if exponent.__class__ is _Scalar:
-        made = b_pow_scalar(input._h, exponent)
+        status = c_pow_scalar(input._h, exponent, cell.address)
     else:
-        made = b_pow(input._h, exponent._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_pow(input._h, exponent._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_pow_", "tensor_words_pow_scalar_")
 def pow_(input, exponent):
     """Raises `input` to the power of `exponent`, element by element; the shapes broadcast. Integers wrap. Integers to a negative
     number are refused; where the exponents are an integer tensor, negative ones give 0 except for the bases 1 and -1.
@@ -2202,6 +1728,7 @@ def pow_(input, exponent):
     return input
 
 
+@_makes("PO", "tensor_words_float_power", "tensor_words_float_power_scalar")
 def float_power(input, exponent, *, out=None):
     """Raises `input` to the power of `exponent` in float64, or complex128 where an operand is complex. In place and with out, the
     dtype must be that already.
@@ -2223,17 +1750,19 @@ def float_power(input, exponent, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if exponent.__class__ is _Scalar:
-        made = b_float_power_scalar(input._h, exponent)
+        status = c_float_power_scalar(input._h, exponent, cell.address)
     else:
-        made = b_float_power(input._h, exponent._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_float_power(input._h, exponent._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_float_power_", "tensor_words_float_power_scalar_")
 def float_power_(input, exponent):
     """Raises `input` to the power of `exponent` in float64, or complex128 where an operand is complex. In place and with out, the
     dtype must be that already.
@@ -2254,6 +1783,7 @@ def float_power_(input, exponent):
     return input
 
 
+@_makes("T", "tensor_words_neg")
 def neg(input, *, out=None):
     """Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
 
@@ -2269,14 +1799,16 @@ def neg(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_neg(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_neg(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_neg_")
 def neg_(input):
     """Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
 
@@ -2291,6 +1823,7 @@ def neg_(input):
     return input
 
 
+@_makes("T", "tensor_words_negative")
 def negative(input, *, out=None):
     """Another name of `neg`."""
     if input.__class__ is not _Tensor:
@@ -2302,14 +1835,16 @@ def negative(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_negative(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_negative(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_negative_")
 def negative_(input):
     """Another name of `neg`."""
     if input.__class__ is not _Tensor:
@@ -2320,6 +1855,7 @@ def negative_(input):
     return input
 
 
+@_makes("T", "tensor_words_positive")
 def positive(input):
     """Gives `input` itself. bool is refused.
 
@@ -2328,14 +1864,16 @@ def positive(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "positive", "input")
-    made = b_positive(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_positive(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_square")
 def square(input, *, out=None):
     """Squares every element. Integers wrap; bool counts as int64.
 
@@ -2351,14 +1889,16 @@ def square(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_square(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_square(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_square_")
 def square_(input):
     """Squares every element. Integers wrap; bool counts as int64.
 
@@ -2373,6 +1913,7 @@ def square_(input):
     return input
 
 
+@_makes("T", "tensor_words_reciprocal")
 def reciprocal(input, *, out=None):
     """1 / `input`, element by element.
 
@@ -2388,14 +1929,16 @@ def reciprocal(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_reciprocal(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_reciprocal(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_reciprocal_")
 def reciprocal_(input):
     """1 / `input`, element by element.
 
@@ -2410,6 +1953,7 @@ def reciprocal_(input):
     return input
 
 
+@_makes("T", "tensor_words_abs")
 def abs(input, *, out=None):
     """The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
 
@@ -2427,14 +1971,16 @@ def abs(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_abs(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_abs(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_abs_")
 def abs_(input):
     """The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
 
@@ -2451,6 +1997,7 @@ def abs_(input):
     return input
 
 
+@_makes("T", "tensor_words_absolute")
 def absolute(input, *, out=None):
     """Another name of `abs`."""
     if input.__class__ is not _Tensor:
@@ -2462,14 +2009,16 @@ def absolute(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_absolute(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_absolute(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_absolute_")
 def absolute_(input):
     """Another name of `abs`."""
     if input.__class__ is not _Tensor:
@@ -2480,6 +2029,7 @@ def absolute_(input):
     return input
 
 
+@_makes("T", "tensor_words_sign")
 def sign(input, *, out=None):
     """-1, 0 or 1 by the sign of every element; NaN gives 0. `sgn` takes complex numbers.
 
@@ -2495,14 +2045,16 @@ def sign(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_sign(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_sign(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_sign_")
 def sign_(input):
     """-1, 0 or 1 by the sign of every element; NaN gives 0. `sgn` takes complex numbers.
 
@@ -2517,6 +2069,7 @@ def sign_(input):
     return input
 
 
+@_makes("T", "tensor_words_sgn")
 def sgn(input, *, out=None):
     """The sign of every element; of a complex number z, z / |z|, and 0 of 0.
 
@@ -2532,14 +2085,16 @@ def sgn(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_sgn(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_sgn(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_sgn_")
 def sgn_(input):
     """The sign of every element; of a complex number z, z / |z|, and 0 of 0.
 
@@ -2554,6 +2109,7 @@ def sgn_(input):
     return input
 
 
+@_makes("TO", "tensor_words_copysign", "tensor_words_copysign_scalar")
 def copysign(input, other, *, out=None):
     """The magnitude of `input` with the sign of `other`; the shapes broadcast.
 
@@ -2574,17 +2130,19 @@ def copysign(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_copysign_scalar(input._h, other)
+        status = c_copysign_scalar(input._h, other, cell.address)
     else:
-        made = b_copysign(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_copysign(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_copysign_", "tensor_words_copysign_scalar_")
 def copysign_(input, other):
     """The magnitude of `input` with the sign of `other`; the shapes broadcast.
 
@@ -2604,25 +2162,13 @@ def copysign_(input, other):
     return input
 
 
+@_makes("TTTS", "tensor_words_addcmul")
 def addcmul(input, tensor1, tensor2, *, value=_ONE, out=None):
     """`input` + `value` * `tensor1` * `tensor2`, element by element; the shapes broadcast.
 
     >>> torch.addcmul(torch.tensor([1.]), torch.tensor([2.]), torch.tensor([3.]), value=10)
     tensor([61.])
     """
-    if value is _ONE and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "addcmul", "input")
-        if tensor1.__class__ is not _Tensor:
-            tensor1 = _tensor(tensor1, "addcmul", "tensor1")
-        if tensor2.__class__ is not _Tensor:
-            tensor2 = _tensor(tensor2, "addcmul", "tensor2")
-        made = b_addcmul(input._h, tensor1._h, tensor2._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addcmul", "input")
     if tensor1.__class__ is not _Tensor:
@@ -2642,12 +2188,12 @@ def addcmul(input, tensor1, tensor2, *, value=_ONE, out=None):
     status = c_addcmul(input._h, tensor1._h, tensor2._h, value, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TTTS", "tensor_words_addcmul_")
 def addcmul_(input, tensor1, tensor2, *, value=_ONE):
     """`input` + `value` * `tensor1` * `tensor2`, element by element; the shapes broadcast.
 
@@ -2668,25 +2214,13 @@ def addcmul_(input, tensor1, tensor2, *, value=_ONE):
     return input
 
 
+@_makes("TTTS", "tensor_words_addcdiv")
 def addcdiv(input, tensor1, tensor2, *, value=_ONE, out=None):
     """`input` + `value` * `tensor1` / `tensor2`, element by element; the shapes broadcast. `tensor1` and `tensor2` must not both be integers.
 
     >>> torch.addcdiv(torch.tensor([1.]), torch.tensor([6.]), torch.tensor([3.]), value=10)
     tensor([21.])
     """
-    if value is _ONE and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "addcdiv", "input")
-        if tensor1.__class__ is not _Tensor:
-            tensor1 = _tensor(tensor1, "addcdiv", "tensor1")
-        if tensor2.__class__ is not _Tensor:
-            tensor2 = _tensor(tensor2, "addcdiv", "tensor2")
-        made = b_addcdiv(input._h, tensor1._h, tensor2._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addcdiv", "input")
     if tensor1.__class__ is not _Tensor:
@@ -2706,12 +2240,12 @@ def addcdiv(input, tensor1, tensor2, *, value=_ONE, out=None):
     status = c_addcdiv(input._h, tensor1._h, tensor2._h, value, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TTTS", "tensor_words_addcdiv_")
 def addcdiv_(input, tensor1, tensor2, *, value=_ONE):
     """`input` + `value` * `tensor1` / `tensor2`, element by element; the shapes broadcast. `tensor1` and `tensor2` must not both be integers.
 
@@ -2732,6 +2266,7 @@ def addcdiv_(input, tensor1, tensor2, *, value=_ONE):
     return input
 
 
+@_makes("TTO", "tensor_words_lerp", "tensor_words_lerp_scalar")
 def lerp(input, end, weight, *, out=None):
     """`input` + `weight` * (`end` - `input`), element by element; the shapes broadcast. The tensors must have one dtype.
 
@@ -2754,17 +2289,19 @@ def lerp(input, end, weight, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if weight.__class__ is _Scalar:
-        made = b_lerp_scalar(input._h, end._h, weight)
+        status = c_lerp_scalar(input._h, end._h, weight, cell.address)
     else:
-        made = b_lerp(input._h, end._h, weight._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_lerp(input._h, end._h, weight._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TTO", "tensor_words_lerp_", "tensor_words_lerp_scalar_")
 def lerp_(input, end, weight):
     """`input` + `weight` * (`end` - `input`), element by element; the shapes broadcast. The tensors must have one dtype.
 
@@ -2786,6 +2323,7 @@ def lerp_(input, end, weight):
     return input
 
 
+@_makes("TO", "tensor_words_eq", "tensor_words_eq_scalar")
 def eq(input, other, *, out=None):
     """Whether `input` equals `other`, element by element, as bool; the shapes broadcast.
 
@@ -2806,17 +2344,19 @@ def eq(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_eq_scalar(input._h, other)
+        status = c_eq_scalar(input._h, other, cell.address)
     else:
-        made = b_eq(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_eq(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_eq_", "tensor_words_eq_scalar_")
 def eq_(input, other):
     """Whether `input` equals `other`, element by element, as bool; the shapes broadcast.
 
@@ -2836,6 +2376,7 @@ def eq_(input, other):
     return input
 
 
+@_makes("TO", "tensor_words_ne", "tensor_words_ne_scalar")
 def ne(input, other, *, out=None):
     """Whether `input` differs from `other`, element by element, as bool; the shapes broadcast.
 
@@ -2856,17 +2397,19 @@ def ne(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_ne_scalar(input._h, other)
+        status = c_ne_scalar(input._h, other, cell.address)
     else:
-        made = b_ne(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_ne(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_ne_", "tensor_words_ne_scalar_")
 def ne_(input, other):
     """Whether `input` differs from `other`, element by element, as bool; the shapes broadcast.
 
@@ -2886,6 +2429,7 @@ def ne_(input, other):
     return input
 
 
+@_makes("TO", "tensor_words_not_equal", "tensor_words_not_equal_scalar")
 def not_equal(input, other, *, out=None):
     """Another name of `ne`."""
     if input.__class__ is not _Tensor:
@@ -2902,17 +2446,19 @@ def not_equal(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_not_equal_scalar(input._h, other)
+        status = c_not_equal_scalar(input._h, other, cell.address)
     else:
-        made = b_not_equal(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_not_equal(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_not_equal_", "tensor_words_not_equal_scalar_")
 def not_equal_(input, other):
     """Another name of `ne`."""
     if input.__class__ is not _Tensor:
@@ -2928,6 +2474,7 @@ def not_equal_(input, other):
     return input
 
 
+@_makes("TO", "tensor_words_lt", "tensor_words_lt_scalar")
 def lt(input, other, *, out=None):
     """Whether `input` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
@@ -2948,17 +2495,19 @@ def lt(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_lt_scalar(input._h, other)
+        status = c_lt_scalar(input._h, other, cell.address)
     else:
-        made = b_lt(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_lt(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_lt_", "tensor_words_lt_scalar_")
 def lt_(input, other):
     """Whether `input` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
@@ -2978,6 +2527,7 @@ def lt_(input, other):
     return input
 
 
+@_makes("TO", "tensor_words_less", "tensor_words_less_scalar")
 def less(input, other, *, out=None):
     """Another name of `lt`."""
     if input.__class__ is not _Tensor:
@@ -2994,17 +2544,19 @@ def less(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_less_scalar(input._h, other)
+        status = c_less_scalar(input._h, other, cell.address)
     else:
-        made = b_less(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_less(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_less_", "tensor_words_less_scalar_")
 def less_(input, other):
     """Another name of `lt`."""
     if input.__class__ is not _Tensor:
@@ -3020,6 +2572,7 @@ def less_(input, other):
     return input
 
 
+@_makes("TO", "tensor_words_le", "tensor_words_le_scalar")
 def le(input, other, *, out=None):
     """Whether `input` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
@@ -3040,17 +2593,19 @@ def le(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_le_scalar(input._h, other)
+        status = c_le_scalar(input._h, other, cell.address)
     else:
-        made = b_le(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_le(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_le_", "tensor_words_le_scalar_")
 def le_(input, other):
     """Whether `input` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
@@ -3070,6 +2625,7 @@ def le_(input, other):
     return input
 
 
+@_makes("TO", "tensor_words_less_equal", "tensor_words_less_equal_scalar")
 def less_equal(input, other, *, out=None):
     """Another name of `le`."""
     if input.__class__ is not _Tensor:
@@ -3086,17 +2642,19 @@ def less_equal(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_less_equal_scalar(input._h, other)
+        status = c_less_equal_scalar(input._h, other, cell.address)
     else:
-        made = b_less_equal(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_less_equal(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_less_equal_", "tensor_words_less_equal_scalar_")
 def less_equal_(input, other):
     """Another name of `le`."""
     if input.__class__ is not _Tensor:
@@ -3112,6 +2670,7 @@ def less_equal_(input, other):
     return input
 
 
+@_makes("TO", "tensor_words_gt", "tensor_words_gt_scalar")
 def gt(input, other, *, out=None):
     """Whether `input` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
@@ -3132,17 +2691,19 @@ def gt(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_gt_scalar(input._h, other)
+        status = c_gt_scalar(input._h, other, cell.address)
     else:
-        made = b_gt(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_gt(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_gt_", "tensor_words_gt_scalar_")
 def gt_(input, other):
     """Whether `input` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
@@ -3162,6 +2723,7 @@ def gt_(input, other):
     return input
 
 
+@_makes("TO", "tensor_words_greater", "tensor_words_greater_scalar")
 def greater(input, other, *, out=None):
     """Another name of `gt`."""
     if input.__class__ is not _Tensor:
@@ -3178,17 +2740,19 @@ def greater(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_greater_scalar(input._h, other)
+        status = c_greater_scalar(input._h, other, cell.address)
     else:
-        made = b_greater(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_greater(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_greater_", "tensor_words_greater_scalar_")
 def greater_(input, other):
     """Another name of `gt`."""
     if input.__class__ is not _Tensor:
@@ -3204,6 +2768,7 @@ def greater_(input, other):
     return input
 
 
+@_makes("TO", "tensor_words_ge", "tensor_words_ge_scalar")
 def ge(input, other, *, out=None):
     """Whether `input` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
@@ -3224,17 +2789,19 @@ def ge(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_ge_scalar(input._h, other)
+        status = c_ge_scalar(input._h, other, cell.address)
     else:
-        made = b_ge(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_ge(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_ge_", "tensor_words_ge_scalar_")
 def ge_(input, other):
     """Whether `input` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 
@@ -3254,6 +2821,7 @@ def ge_(input, other):
     return input
 
 
+@_makes("TO", "tensor_words_greater_equal", "tensor_words_greater_equal_scalar")
 def greater_equal(input, other, *, out=None):
     """Another name of `ge`."""
     if input.__class__ is not _Tensor:
@@ -3270,17 +2838,19 @@ def greater_equal(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_greater_equal_scalar(input._h, other)
+        status = c_greater_equal_scalar(input._h, other, cell.address)
     else:
-        made = b_greater_equal(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_greater_equal(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_greater_equal_", "tensor_words_greater_equal_scalar_")
 def greater_equal_(input, other):
     """Another name of `ge`."""
     if input.__class__ is not _Tensor:
@@ -3315,6 +2885,7 @@ def equal(input, other):
     return result
 
 
+@_makes("TTFFB", "tensor_words_isclose")
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether |`input` - `other`| <= `atol` + `rtol` * |`other`|, element by element, as bool. Equal infinities are close; NaN is
     close to NaN where `equal_nan` is set. The dtypes must agree and the tolerances must not be negative.
@@ -3322,17 +2893,6 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     >>> torch.isclose(torch.tensor([1., 2.]), torch.tensor([1. + 1e-9, 3.]))
     tensor([ True, False])
     """
-    if rtol.__class__ is _Float and rtol == 1e-05 and atol.__class__ is _Float and atol == 1e-08 and equal_nan is False:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "isclose", "input")
-        if other.__class__ is not _Tensor:
-            other = _tensor(other, "isclose", "other")
-        made = b_isclose(input._h, other._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "isclose", "input")
     if other.__class__ is not _Tensor:
@@ -3347,8 +2907,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     status = c_isclose(input._h, other._h, rtol, atol, equal_nan, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
@@ -3378,6 +2937,7 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     return result
 
 
+@_makes("T", "tensor_words_isnan")
 def isnan(input):
     """Whether every element is NaN; of a complex number, either part, as bool.
 
@@ -3386,14 +2946,16 @@ def isnan(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "isnan", "input")
-    made = b_isnan(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_isnan(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_isinf")
 def isinf(input):
     """Whether every element is infinite; of a complex number, either part, as bool.
 
@@ -3402,14 +2964,16 @@ def isinf(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "isinf", "input")
-    made = b_isinf(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_isinf(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_isfinite")
 def isfinite(input):
     """Whether every element is finite; of a complex number, both parts, as bool.
 
@@ -3418,14 +2982,16 @@ def isfinite(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "isfinite", "input")
-    made = b_isfinite(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_isfinite(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_isreal")
 def isreal(input):
     """Whether every element is real: the imaginary part is 0, as bool.
 
@@ -3434,14 +3000,16 @@ def isreal(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "isreal", "input")
-    made = b_isreal(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_isreal(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_isposinf")
 def isposinf(input, *, out=None):
     """Whether every element is plus infinity, as bool. Complex numbers are refused.
 
@@ -3457,14 +3025,16 @@ def isposinf(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_isposinf(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_isposinf(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_isneginf")
 def isneginf(input, *, out=None):
     """Whether every element is minus infinity, as bool. Complex numbers are refused.
 
@@ -3480,14 +3050,16 @@ def isneginf(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_isneginf(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_isneginf(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_signbit")
 def signbit(input, *, out=None):
     """Whether every element has its sign bit set; that of -0.0 is, as bool. Complex numbers are refused.
 
@@ -3503,14 +3075,16 @@ def signbit(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_signbit(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_signbit(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_complex_parts")
 def complex(real, imag, *, out=None):
     """Makes complex numbers from their parts, which must be of one floating dtype; the shapes broadcast.
 
@@ -3528,14 +3102,16 @@ def complex(real, imag, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_complex_parts(real._h, imag._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_complex_parts(real._h, imag._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_polar")
 def polar(abs, angle, *, out=None):
     """Makes complex numbers from absolute values and angles in radians, which must be of one floating dtype; the shapes broadcast.
 
@@ -3553,14 +3129,16 @@ def polar(abs, angle, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_polar(abs._h, angle._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_polar(abs._h, angle._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("T", "tensor_words_real")
 def real(input):
     """A view of the real parts; a real tensor itself.
 
@@ -3569,14 +3147,16 @@ def real(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "real", "input")
-    made = b_real(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_real(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("T", "tensor_words_imag")
 def imag(input):
     """A view of the imaginary parts. Real tensors are refused.
 
@@ -3585,14 +3165,16 @@ def imag(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "imag", "input")
-    made = b_imag(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_imag(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("T", "tensor_words_view_as_real")
 def view_as_real(input):
     """A view of complex numbers as pairs of reals: shape (..., 2).
 
@@ -3601,14 +3183,16 @@ def view_as_real(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "view_as_real", "input")
-    made = b_view_as_real(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_view_as_real(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("T", "tensor_words_view_as_complex")
 def view_as_complex(input):
     """A view of pairs of reals, shape (..., 2), as complex numbers. The last stride must be 1, the others and the storage offset even.
 
@@ -3617,14 +3201,16 @@ def view_as_complex(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "view_as_complex", "input")
-    made = b_view_as_complex(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_view_as_complex(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_conj")
 def conj(input):
     """The complex conjugate of every element; a real tensor itself.
 
@@ -3633,14 +3219,16 @@ def conj(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "conj", "input")
-    made = b_conj(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_conj(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_conj_physical")
 def conj_physical(input, *, out=None):
     """The complex conjugate of every element, computed.
 
@@ -3656,14 +3244,16 @@ def conj_physical(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_conj_physical(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_conj_physical(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_conj_physical_")
 def conj_physical_(input):
     """The complex conjugate of every element, computed.
 
@@ -3678,30 +3268,35 @@ def conj_physical_(input):
     return input
 
 
+@_makes("T", "tensor_words_resolve_conj")
 def resolve_conj(input):
     """Gives `input` itself: conjugates are always computed."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "resolve_conj", "input")
-    made = b_resolve_conj(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_resolve_conj(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_resolve_neg")
 def resolve_neg(input):
     """Gives `input` itself: negatives are always computed."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "resolve_neg", "input")
-    made = b_resolve_neg(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_resolve_neg(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_angle")
 def angle(input, *, out=None):
     """The angle of every complex number, in radians; of reals, 0, pi for negative ones, NaN for NaN.
 
@@ -3717,29 +3312,22 @@ def angle(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_angle(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_angle(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T-", "tensor_words_clone")
 def clone(input, *, memory_format=None):
     """Copies `input`. Strides stay where `input` is dense, unless another `memory_format` is asked for.
 
     >>> torch.clone(torch.tensor([1, 2]))
     tensor([1, 2])
     """
-    if memory_format is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "clone", "input")
-        made = b_clone(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "clone", "input")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "clone", "memory_format")
@@ -3747,23 +3335,14 @@ def clone(input, *, memory_format=None):
     status = c_clone(input._h, memory_format, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("T-", "tensor_words_contiguous")
 def contiguous(input, *, memory_format=_contiguous_format):
     """`input` itself where its elements already lie in `memory_format` order without gaps, and a copy in that order otherwise."""
-    if memory_format is _contiguous_format:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "contiguous", "input")
-        made = b_contiguous(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "contiguous", "input")
     memory_format = -1 if memory_format is None else _memory_format_code(memory_format, "contiguous", "memory_format")
@@ -3771,25 +3350,16 @@ def contiguous(input, *, memory_format=_contiguous_format):
     status = c_contiguous(input._h, memory_format, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("Td--BB-", "tensor_words_to_options")
 def to(input, *, dtype=None, layout=None, device=None, non_blocking=False, copy=False, memory_format=None):
     """Converts dtype, device or memory format. It is `input` itself when nothing changes and `copy` is false. Floats become integers by
     truncation; complex values lose their imaginary parts. The meta device has no data to copy from.
     """
-    if dtype is None and layout is None and device is None and non_blocking is False and copy is False and memory_format is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "to", "input")
-        made = b_to_options(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "to", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "to", "dtype")
@@ -3804,12 +3374,12 @@ def to(input, *, dtype=None, layout=None, device=None, non_blocking=False, copy=
     status = c_to_options(input._h, dtype, layout, device, non_blocking, copy, memory_format, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TTB", "tensor_words_copy_")
 def copy_(input, src, non_blocking=False):
     """Writes `src`, broadcast to the shape of `input` and converted to its dtype, to `input`. The two may share memory."""
     if input.__class__ is not _Tensor:
@@ -3824,6 +3394,7 @@ def copy_(input, src, non_blocking=False):
     return input
 
 
+@_makes("TO", "tensor_words_fill", "tensor_words_fill_scalar")
 def fill(input, value):
     """Gives every element one value: a number, which the dtype must be able to hold, or a zero-dim tensor.
 
@@ -3834,17 +3405,19 @@ def fill(input, value):
         input = _tensor(input, "fill", "input")
     if value.__class__ is not _Tensor:
         value = _number(value, "fill", "value")
+    cell = _take() if _cells else _Cell()
     if value.__class__ is _Scalar:
-        made = b_fill_scalar(input._h, value)
+        status = c_fill_scalar(input._h, value, cell.address)
     else:
-        made = b_fill(input._h, value._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_fill(input._h, value._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_fill_", "tensor_words_fill_scalar_")
 def fill_(input, value):
     """Gives every element one value: a number, which the dtype must be able to hold, or a zero-dim tensor.
 
@@ -3864,6 +3437,7 @@ def fill_(input, value):
     return input
 
 
+@_changes("T", "tensor_words_zero_")
 def zero_(input):
     """Writes zeros to every element."""
     if input.__class__ is not _Tensor:
@@ -3874,6 +3448,7 @@ def zero_(input):
     return input
 
 
+@_element("tensor_item")
 def item(input):
     """The value of a tensor with one element; more or fewer elements, and meta tensors, are refused.
 
@@ -3920,6 +3495,7 @@ def is_set_to(input, tensor):
     return result
 
 
+@_changes("TV-", "tensor_words_resize_")
 def resize_(input, size, *more, memory_format=None):
     """Gives `input` another shape, row-major or in `memory_format`, over the same storage, which grows where the shape reaches further; new elements
     have arbitrary values. Storages that another library owns are not resized.
@@ -3936,6 +3512,7 @@ def resize_(input, size, *more, memory_format=None):
     return input
 
 
+@_makes("TIII", "tensor_words_narrow_copy")
 def narrow_copy(input, dim, start, length, *, out=None):
     """A copy of positions `start` to `start + length` of dimension `dim`, of which `narrow` is a view.
 
@@ -3957,14 +3534,16 @@ def narrow_copy(input, dim, start, length, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_narrow_copy(input._h, dim, start, length)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_narrow_copy(input._h, dim, start, length, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TT-", "tensor_words_resize_as_")
 def resize_as_(input, the_template, *, memory_format=None):
     """`resize_` to the shape of `the_template`; with `preserve_format` also to its memory format."""
     if input.__class__ is not _Tensor:
@@ -3978,6 +3557,7 @@ def resize_as_(input, the_template, *, memory_format=None):
     return input
 
 
+@_changes("T", "tensor_words_set_")
 def _set__default(input):
     """Makes `input` an empty tensor."""
     if input.__class__ is not _Tensor:
@@ -3988,6 +3568,7 @@ def _set__default(input):
     return input
 
 
+@_changes("TT", "tensor_words_set__tensor")
 def _set__tensor(input, source):
     """Makes `input` view what `source` views. The dtypes must be equal."""
     if input.__class__ is not _Tensor:
@@ -4000,6 +3581,7 @@ def _set__tensor(input, source):
     return input
 
 
+@_changes("TTILL", "tensor_words_set__tensor_geometry")
 def _set__tensor_geometry(input, source, storage_offset, size, stride=()):
     """Makes `input` a view of the storage of `source`. No `stride` means row-major. The geometry must stay inside the storage."""
     if input.__class__ is not _Tensor:
@@ -4044,6 +3626,7 @@ def _set__storage_geometry(input, source, storage_offset, size, stride=()):
     return input
 
 
+@_first(_set__default, _set__tensor, _set__tensor_geometry)
 def set_(input, *args, **kwargs):
     """set_(Tensor input)
     Makes `input` an empty tensor.
@@ -4086,6 +3669,7 @@ def set_(input, *args, **kwargs):
     raise _no_overload("set_", ('(Tensor input)', '(Tensor input, Tensor source)', '(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])', '(Tensor input, Storage source)', '(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])'), args, kwargs)
 
 
+@_changes("TSB", "tensor_words_fill_diagonal_")
 def fill_diagonal_(input, fill_value, wrap=False):
     """Writes `fill_value` where all indices are equal. `input` has at least two dimensions, and all of one size if more than two. With `wrap`, the diagonal of a matrix higher
     than wide starts anew below a row left out.
@@ -4106,6 +3690,7 @@ def fill_diagonal_(input, fill_value, wrap=False):
     return input
 
 
+@_makes("Vd--", "tensor_words_zeros")
 def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
 
@@ -4116,14 +3701,6 @@ def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memor
         size = (size, *more)
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None and out is None:
-        size, size_len = _ints(size, "zeros", "size")
-        made = b_zeros(size, size_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     size, size_len = _ints(size, "zeros", "size")
     dtype = -1 if dtype is None else _dtype_code(dtype, "zeros", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "zeros", "layout")
@@ -4139,12 +3716,12 @@ def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memor
     status = c_zeros(size, size_len, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("Vd--", "tensor_words_ones")
 def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of ones of shape `size`. `dtype` is the default dtype unless given.
 
@@ -4155,14 +3732,6 @@ def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory
         size = (size, *more)
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None and out is None:
-        size, size_len = _ints(size, "ones", "size")
-        made = b_ones(size, size_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     size, size_len = _ints(size, "ones", "size")
     dtype = -1 if dtype is None else _dtype_code(dtype, "ones", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "ones", "layout")
@@ -4178,12 +3747,12 @@ def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory
     status = c_ones(size, size_len, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("LSd--", "tensor_words_full")
 def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of shape `size` whose elements are `fill_value`. `dtype` follows from the number unless given: bool, int64, the
     default dtype or its complex. A number that `dtype` cannot hold is refused.
@@ -4194,16 +3763,6 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pi
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None and out is None:
-        size, size_len = _ints(size, "full", "size")
-        if fill_value.__class__ is not _Scalar:
-            fill_value = _scalar(fill_value, "full", "fill_value")
-        made = b_full(size, size_len, fill_value)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     size, size_len = _ints(size, "full", "size")
     if fill_value.__class__ is not _Scalar:
         fill_value = _scalar(fill_value, "full", "fill_value")
@@ -4221,12 +3780,12 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pi
     status = c_full(size, size_len, fill_value, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("Vd---", "tensor_words_empty")
 def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given.
     The channels-last formats want 4 or 5 dimensions.
@@ -4235,14 +3794,6 @@ def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None,
         size = (size, *more)
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None and memory_format is None and out is None:
-        size, size_len = _ints(size, "empty", "size")
-        made = b_empty(size, size_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     size, size_len = _ints(size, "empty", "size")
     dtype = -1 if dtype is None else _dtype_code(dtype, "empty", "dtype")
     layout = -1 if layout is None else _layout_code(layout, "empty", "layout")
@@ -4259,12 +3810,12 @@ def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None,
     status = c_empty(size, size_len, dtype, layout, device, memory_format, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("LLd--", "tensor_words_empty_strided")
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of arbitrary values with the given strides, in elements, which must not be negative. `dtype` is the default dtype unless given.
 
@@ -4273,15 +3824,6 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None:
-        size, size_len = _ints(size, "empty_strided", "size")
-        stride, stride_len = _ints(stride, "empty_strided", "stride")
-        made = b_empty_strided(size, size_len, stride, stride_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     size, size_len = _ints(size, "empty_strided", "size")
     stride, stride_len = _ints(stride, "empty_strided", "stride")
     dtype = -1 if dtype is None else _dtype_code(dtype, "empty_strided", "dtype")
@@ -4291,12 +3833,12 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
     status = c_empty_strided(size, size_len, stride, stride_len, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("LLd--", "tensor_words_empty_permuted")
 def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes a dense tensor of arbitrary values. `physical_layout` lists the dimensions from the slowest in memory to the fastest;
     each must appear once and none may be negative.
@@ -4306,15 +3848,6 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None:
-        size, size_len = _ints(size, "empty_permuted", "size")
-        physical_layout, physical_layout_len = _ints(physical_layout, "empty_permuted", "physical_layout")
-        made = b_empty_permuted(size, size_len, physical_layout, physical_layout_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     size, size_len = _ints(size, "empty_permuted", "size")
     physical_layout, physical_layout_len = _ints(physical_layout, "empty_permuted", "physical_layout")
     dtype = -1 if dtype is None else _dtype_code(dtype, "empty_permuted", "dtype")
@@ -4324,12 +3857,12 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
     status = c_empty_permuted(size, size_len, physical_layout, physical_layout_len, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("Sd--", "tensor_words_scalar_tensor")
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes a zero-dim tensor of one number. `dtype` is the default dtype unless given.
 
@@ -4338,15 +3871,6 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None:
-        if s.__class__ is not _Scalar:
-            s = _scalar(s, "scalar_tensor", "s")
-        made = b_scalar_tensor(s)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if s.__class__ is not _Scalar:
         s = _scalar(s, "scalar_tensor", "s")
     dtype = -1 if dtype is None else _dtype_code(dtype, "scalar_tensor", "dtype")
@@ -4356,27 +3880,16 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
     status = c_scalar_tensor(s, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("SSd--", "tensor_words_arange_start")
 def _arange_start(start, end, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Counts from `start` up to, not including, `end`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None and out is None:
-        if start.__class__ is not _Scalar:
-            start = _scalar(start, "arange", "start")
-        if end.__class__ is not _Scalar:
-            end = _scalar(end, "arange", "end")
-        made = b_arange_start(start, end)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if start.__class__ is not _Scalar:
         start = _scalar(start, "arange", "start")
     if end.__class__ is not _Scalar:
@@ -4395,12 +3908,12 @@ def _arange_start(start, end, *, dtype=None, layout=None, device=None, out=None,
     status = c_arange_start(start, end, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("SSSd--", "tensor_words_arange_start_step")
 def _arange_start_step(start, end, step=_ONE, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Counts from `start` up to, not including, `end` by `step`: ceil((end - start) / step) values. `step` must not be 0 and must lead from
     `start` towards `end`.
@@ -4410,17 +3923,6 @@ def _arange_start_step(start, end, step=_ONE, *, dtype=None, layout=None, device
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if step is _ONE and dtype is None and layout is None and device is None and out is None:
-        if start.__class__ is not _Scalar:
-            start = _scalar(start, "arange", "start")
-        if end.__class__ is not _Scalar:
-            end = _scalar(end, "arange", "end")
-        made = b_arange_start_step(start, end)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if start.__class__ is not _Scalar:
         start = _scalar(start, "arange", "start")
     if end.__class__ is not _Scalar:
@@ -4441,12 +3943,12 @@ def _arange_start_step(start, end, step=_ONE, *, dtype=None, layout=None, device
     status = c_arange_start_step(start, end, step, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("Sd--", "tensor_words_arange")
 def _arange_default(end, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
 
@@ -4455,15 +3957,6 @@ def _arange_default(end, *, dtype=None, layout=None, device=None, out=None, pin_
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None and out is None:
-        if end.__class__ is not _Scalar:
-            end = _scalar(end, "arange", "end")
-        made = b_arange(end)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if end.__class__ is not _Scalar:
         end = _scalar(end, "arange", "end")
     dtype = -1 if dtype is None else _dtype_code(dtype, "arange", "dtype")
@@ -4480,12 +3973,12 @@ def _arange_default(end, *, dtype=None, layout=None, device=None, out=None, pin_
     status = c_arange(end, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_first(_arange_start, _arange_start_step, _arange_default)
 def arange(*args, **kwargs):
     """arange(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)
     Counts from `start` up to, not including, `end`.
@@ -4515,6 +4008,7 @@ def arange(*args, **kwargs):
     raise _no_overload("arange", ('(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)', '(Number end, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
+@_makes("SSSd--", "tensor_words_range")
 def range(start, end, step=_ONE, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
 
@@ -4523,17 +4017,6 @@ def range(start, end, step=_ONE, *, dtype=None, layout=None, device=None, out=No
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if step is _ONE and dtype is None and layout is None and device is None and out is None:
-        if start.__class__ is not _Scalar:
-            start = _scalar(start, "range", "start")
-        if end.__class__ is not _Scalar:
-            end = _scalar(end, "range", "end")
-        made = b_range(start, end)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if start.__class__ is not _Scalar:
         start = _scalar(start, "range", "start")
     if end.__class__ is not _Scalar:
@@ -4554,12 +4037,12 @@ def range(start, end, step=_ONE, *, dtype=None, layout=None, device=None, out=No
     status = c_range(start, end, step, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("SSId--", "tensor_words_linspace")
 def _linspace_default(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
 
@@ -4568,19 +4051,6 @@ def _linspace_default(start, end, steps, *, dtype=None, layout=None, device=None
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None and out is None:
-        if start.__class__ is not _Scalar:
-            start = _scalar(start, "linspace", "start")
-        if end.__class__ is not _Scalar:
-            end = _scalar(end, "linspace", "end")
-        if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
-            steps = _integer(steps, "linspace", "steps")
-        made = b_linspace(start, end, steps)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if start.__class__ is not _Scalar:
         start = _scalar(start, "linspace", "start")
     if end.__class__ is not _Scalar:
@@ -4601,31 +4071,18 @@ def _linspace_default(start, end, steps, *, dtype=None, layout=None, device=None
     status = c_linspace(start, end, steps, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TTId--", "tensor_words_linspace_tensor_tensor")
 def _linspace_tensor_tensor(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
     Tensors must have no dimensions.
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None and out is None:
-        if start.__class__ is not _Tensor:
-            start = _tensor(start, "linspace", "start")
-        if end.__class__ is not _Tensor:
-            end = _tensor(end, "linspace", "end")
-        if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
-            steps = _integer(steps, "linspace", "steps")
-        made = b_linspace_tensor_tensor(start._h, end._h, steps)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if start.__class__ is not _Tensor:
         start = _tensor(start, "linspace", "start")
     if end.__class__ is not _Tensor:
@@ -4646,31 +4103,18 @@ def _linspace_tensor_tensor(start, end, steps, *, dtype=None, layout=None, devic
     status = c_linspace_tensor_tensor(start._h, end._h, steps, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TSId--", "tensor_words_linspace_tensor_scalar")
 def _linspace_tensor_scalar(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
     Tensors must have no dimensions.
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None and out is None:
-        if start.__class__ is not _Tensor:
-            start = _tensor(start, "linspace", "start")
-        if end.__class__ is not _Scalar:
-            end = _scalar(end, "linspace", "end")
-        if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
-            steps = _integer(steps, "linspace", "steps")
-        made = b_linspace_tensor_scalar(start._h, end, steps)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if start.__class__ is not _Tensor:
         start = _tensor(start, "linspace", "start")
     if end.__class__ is not _Scalar:
@@ -4691,31 +4135,18 @@ def _linspace_tensor_scalar(start, end, steps, *, dtype=None, layout=None, devic
     status = c_linspace_tensor_scalar(start._h, end, steps, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("STId--", "tensor_words_linspace_scalar_tensor")
 def _linspace_scalar_tensor(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
     Tensors must have no dimensions.
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None and out is None:
-        if start.__class__ is not _Scalar:
-            start = _scalar(start, "linspace", "start")
-        if end.__class__ is not _Tensor:
-            end = _tensor(end, "linspace", "end")
-        if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
-            steps = _integer(steps, "linspace", "steps")
-        made = b_linspace_scalar_tensor(start, end._h, steps)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if start.__class__ is not _Scalar:
         start = _scalar(start, "linspace", "start")
     if end.__class__ is not _Tensor:
@@ -4736,12 +4167,12 @@ def _linspace_scalar_tensor(start, end, steps, *, dtype=None, layout=None, devic
     status = c_linspace_scalar_tensor(start, end._h, steps, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_first(_linspace_default)
 def linspace(*args, **kwargs):
     """linspace(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)
     Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
@@ -4783,6 +4214,7 @@ def linspace(*args, **kwargs):
     raise _no_overload("linspace", ('(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
+@_makes("SSIFd--", "tensor_words_logspace")
 def _logspace_default(start, end, steps, base=10, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
 
@@ -4791,19 +4223,6 @@ def _logspace_default(start, end, steps, base=10, *, dtype=None, layout=None, de
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if base.__class__ is _Float and base == 10 and dtype is None and layout is None and device is None and out is None:
-        if start.__class__ is not _Scalar:
-            start = _scalar(start, "logspace", "start")
-        if end.__class__ is not _Scalar:
-            end = _scalar(end, "logspace", "end")
-        if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
-            steps = _integer(steps, "logspace", "steps")
-        made = b_logspace(start, end, steps)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if start.__class__ is not _Scalar:
         start = _scalar(start, "logspace", "start")
     if end.__class__ is not _Scalar:
@@ -4826,31 +4245,18 @@ def _logspace_default(start, end, steps, base=10, *, dtype=None, layout=None, de
     status = c_logspace(start, end, steps, base, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TTIFd--", "tensor_words_logspace_tensor_tensor")
 def _logspace_tensor_tensor(start, end, steps, base=10, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
     Tensors must have no dimensions.
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if base.__class__ is _Float and base == 10 and dtype is None and layout is None and device is None and out is None:
-        if start.__class__ is not _Tensor:
-            start = _tensor(start, "logspace", "start")
-        if end.__class__ is not _Tensor:
-            end = _tensor(end, "logspace", "end")
-        if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
-            steps = _integer(steps, "logspace", "steps")
-        made = b_logspace_tensor_tensor(start._h, end._h, steps)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if start.__class__ is not _Tensor:
         start = _tensor(start, "logspace", "start")
     if end.__class__ is not _Tensor:
@@ -4873,31 +4279,18 @@ def _logspace_tensor_tensor(start, end, steps, base=10, *, dtype=None, layout=No
     status = c_logspace_tensor_tensor(start._h, end._h, steps, base, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TSIFd--", "tensor_words_logspace_tensor_scalar")
 def _logspace_tensor_scalar(start, end, steps, base=10, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
     Tensors must have no dimensions.
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if base.__class__ is _Float and base == 10 and dtype is None and layout is None and device is None and out is None:
-        if start.__class__ is not _Tensor:
-            start = _tensor(start, "logspace", "start")
-        if end.__class__ is not _Scalar:
-            end = _scalar(end, "logspace", "end")
-        if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
-            steps = _integer(steps, "logspace", "steps")
-        made = b_logspace_tensor_scalar(start._h, end, steps)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if start.__class__ is not _Tensor:
         start = _tensor(start, "logspace", "start")
     if end.__class__ is not _Scalar:
@@ -4920,31 +4313,18 @@ def _logspace_tensor_scalar(start, end, steps, base=10, *, dtype=None, layout=No
     status = c_logspace_tensor_scalar(start._h, end, steps, base, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("STIFd--", "tensor_words_logspace_scalar_tensor")
 def _logspace_scalar_tensor(start, end, steps, base=10, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
     Tensors must have no dimensions.
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if base.__class__ is _Float and base == 10 and dtype is None and layout is None and device is None and out is None:
-        if start.__class__ is not _Scalar:
-            start = _scalar(start, "logspace", "start")
-        if end.__class__ is not _Tensor:
-            end = _tensor(end, "logspace", "end")
-        if steps.__class__ is not _Int or not _LOW <= steps <= _HIGH:
-            steps = _integer(steps, "logspace", "steps")
-        made = b_logspace_scalar_tensor(start, end._h, steps)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if start.__class__ is not _Scalar:
         start = _scalar(start, "logspace", "start")
     if end.__class__ is not _Tensor:
@@ -4967,12 +4347,12 @@ def _logspace_scalar_tensor(start, end, steps, base=10, *, dtype=None, layout=No
     status = c_logspace_scalar_tensor(start, end._h, steps, base, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_first(_logspace_default)
 def logspace(*args, **kwargs):
     """logspace(Number start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)
     Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
@@ -5014,6 +4394,7 @@ def logspace(*args, **kwargs):
     raise _no_overload("logspace", ('(Number start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Tensor start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)', '(Number start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
+@_makes("Id--", "tensor_words_eye")
 def _eye_default(n, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes the n x n identity matrix. `dtype` is the default dtype unless given.
 
@@ -5023,15 +4404,6 @@ def _eye_default(n, *, dtype=None, layout=None, device=None, out=None, pin_memor
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None and out is None:
-        if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
-            n = _integer(n, "eye", "n")
-        made = b_eye(n)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "eye", "n")
     dtype = -1 if dtype is None else _dtype_code(dtype, "eye", "dtype")
@@ -5048,27 +4420,16 @@ def _eye_default(n, *, dtype=None, layout=None, device=None, out=None, pin_memor
     status = c_eye(n, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("IId--", "tensor_words_eye_m")
 def _eye_m(n, m, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes an n x m matrix with ones on the diagonal and zeros elsewhere. `dtype` is the default dtype unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None and out is None:
-        if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
-            n = _integer(n, "eye", "n")
-        if m.__class__ is not _Int or not _LOW <= m <= _HIGH:
-            m = _integer(m, "eye", "m")
-        made = b_eye_m(n, m)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "eye", "n")
     if m.__class__ is not _Int or not _LOW <= m <= _HIGH:
@@ -5087,12 +4448,12 @@ def _eye_m(n, m, *, dtype=None, layout=None, device=None, out=None, pin_memory=F
     status = c_eye_m(n, m, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_first(_eye_default, _eye_m)
 def eye(*args, **kwargs):
     """eye(int n, *, dtype dtype=None, layout layout=None, device device=None)
     Makes the n x n identity matrix. `dtype` is the default dtype unless given.
@@ -5118,6 +4479,7 @@ def eye(*args, **kwargs):
     raise _no_overload("eye", ('(int n, *, dtype dtype=None, layout layout=None, device device=None)', '(int n, int m, *, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
+@_makes("IIId--", "tensor_words_tril_indices")
 def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Lists the rows and columns, as a 2 x N tensor, of the elements on and below diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
 
@@ -5127,17 +4489,6 @@ def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if offset.__class__ is _Int and offset == 0 and dtype is None and layout is None and device is None:
-        if row.__class__ is not _Int or not _LOW <= row <= _HIGH:
-            row = _integer(row, "tril_indices", "row")
-        if col.__class__ is not _Int or not _LOW <= col <= _HIGH:
-            col = _integer(col, "tril_indices", "col")
-        made = b_tril_indices(row, col)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if row.__class__ is not _Int or not _LOW <= row <= _HIGH:
         row = _integer(row, "tril_indices", "row")
     if col.__class__ is not _Int or not _LOW <= col <= _HIGH:
@@ -5151,12 +4502,12 @@ def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     status = c_tril_indices(row, col, offset, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("IIId--", "tensor_words_triu_indices")
 def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Lists the rows and columns, as a 2 x N tensor, of the elements on and above diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
 
@@ -5166,17 +4517,6 @@ def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if offset.__class__ is _Int and offset == 0 and dtype is None and layout is None and device is None:
-        if row.__class__ is not _Int or not _LOW <= row <= _HIGH:
-            row = _integer(row, "triu_indices", "row")
-        if col.__class__ is not _Int or not _LOW <= col <= _HIGH:
-            col = _integer(col, "triu_indices", "col")
-        made = b_triu_indices(row, col)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if row.__class__ is not _Int or not _LOW <= row <= _HIGH:
         row = _integer(row, "triu_indices", "row")
     if col.__class__ is not _Int or not _LOW <= col <= _HIGH:
@@ -5190,25 +4530,16 @@ def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     status = c_triu_indices(row, col, offset, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("Td---", "tensor_words_empty_like")
 def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of arbitrary values with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None and memory_format is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "empty_like", "input")
-        made = b_empty_like(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "empty_like", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "empty_like", "dtype")
@@ -5219,25 +4550,16 @@ def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
     status = c_empty_like(input._h, dtype, layout, device, memory_format, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("Td---", "tensor_words_zeros_like")
 def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of zeros with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None and memory_format is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "zeros_like", "input")
-        made = b_zeros_like(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "zeros_like", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "zeros_like", "dtype")
@@ -5248,25 +4570,16 @@ def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
     status = c_zeros_like(input._h, dtype, layout, device, memory_format, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("Td---", "tensor_words_ones_like")
 def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of ones with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None and memory_format is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "ones_like", "input")
-        made = b_ones_like(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "ones_like", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "ones_like", "dtype")
@@ -5277,27 +4590,16 @@ def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None
     status = c_ones_like(input._h, dtype, layout, device, memory_format, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TSd---", "tensor_words_full_like")
 def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of `fill_value` with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None and memory_format is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "full_like", "input")
-        if fill_value.__class__ is not _Scalar:
-            fill_value = _scalar(fill_value, "full_like", "fill_value")
-        made = b_full_like(input._h, fill_value)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "full_like", "input")
     if fill_value.__class__ is not _Scalar:
@@ -5310,28 +4612,18 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory
     status = c_full_like(input._h, fill_value, dtype, layout, device, memory_format, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TVd--", "tensor_words_new_empty")
 def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of arbitrary values of shape `size`; dtype and device are those of `input` unless given."""
     if more:
         size = (size, *more)
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "new_empty", "input")
-        size, size_len = _ints(size, "new_empty", "size")
-        made = b_new_empty(input._h, size, size_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "new_empty", "input")
     size, size_len = _ints(size, "new_empty", "size")
@@ -5342,27 +4634,16 @@ def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memo
     status = c_new_empty(input._h, size, size_len, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TLLd--", "tensor_words_new_empty_strided")
 def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of arbitrary values and the given strides of shape `size`; dtype and device are those of `input` unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "new_empty_strided", "input")
-        size, size_len = _ints(size, "new_empty_strided", "size")
-        stride, stride_len = _ints(stride, "new_empty_strided", "stride")
-        made = b_new_empty_strided(input._h, size, size_len, stride, stride_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "new_empty_strided", "input")
     size, size_len = _ints(size, "new_empty_strided", "size")
@@ -5374,28 +4655,16 @@ def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=No
     status = c_new_empty_strided(input._h, size, size_len, stride, stride_len, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TLSd--", "tensor_words_new_full")
 def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of `fill_value` of shape `size`; dtype and device are those of `input` unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "new_full", "input")
-        size, size_len = _ints(size, "new_full", "size")
-        if fill_value.__class__ is not _Scalar:
-            fill_value = _scalar(fill_value, "new_full", "fill_value")
-        made = b_new_full(input._h, size, size_len, fill_value)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "new_full", "input")
     size, size_len = _ints(size, "new_full", "size")
@@ -5408,28 +4677,18 @@ def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, p
     status = c_new_full(input._h, size, size_len, fill_value, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TVd--", "tensor_words_new_zeros")
 def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of zeros of shape `size`; dtype and device are those of `input` unless given."""
     if more:
         size = (size, *more)
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "new_zeros", "input")
-        size, size_len = _ints(size, "new_zeros", "size")
-        made = b_new_zeros(input._h, size, size_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "new_zeros", "input")
     size, size_len = _ints(size, "new_zeros", "size")
@@ -5440,28 +4699,18 @@ def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memo
     status = c_new_zeros(input._h, size, size_len, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TVd--", "tensor_words_new_ones")
 def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of ones of shape `size`; dtype and device are those of `input` unless given."""
     if more:
         size = (size, *more)
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if dtype is None and layout is None and device is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "new_ones", "input")
-        size, size_len = _ints(size, "new_ones", "size")
-        made = b_new_ones(input._h, size, size_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "new_ones", "input")
     size, size_len = _ints(size, "new_ones", "size")
@@ -5472,12 +4721,12 @@ def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memor
     status = c_new_ones(input._h, size, size_len, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("IBd--", "tensor_words_bartlett_window")
 def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes the triangular window 1 - abs(2 * i / (n - 1) - 1) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
@@ -5486,15 +4735,6 @@ def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, de
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if periodic is True and dtype is None and layout is None and device is None:
-        if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
-            window_length = _integer(window_length, "bartlett_window", "window_length")
-        made = b_bartlett_window(window_length)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
         window_length = _integer(window_length, "bartlett_window", "window_length")
     if periodic.__class__ is not _Bool:
@@ -5506,12 +4746,12 @@ def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, de
     status = c_bartlett_window(window_length, periodic, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("IBd--", "tensor_words_hann_window")
 def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes the window 0.5 - 0.5 * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
@@ -5520,15 +4760,6 @@ def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if periodic is True and dtype is None and layout is None and device is None:
-        if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
-            window_length = _integer(window_length, "hann_window", "window_length")
-        made = b_hann_window(window_length)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
         window_length = _integer(window_length, "hann_window", "window_length")
     if periodic.__class__ is not _Bool:
@@ -5540,12 +4771,12 @@ def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device
     status = c_hann_window(window_length, periodic, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("IBFFd--", "tensor_words_hamming_window")
 def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes the window alpha - beta * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
@@ -5554,15 +4785,6 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if periodic is True and alpha.__class__ is _Float and alpha == 0.54 and beta.__class__ is _Float and beta == 0.46 and dtype is None and layout is None and device is None:
-        if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
-            window_length = _integer(window_length, "hamming_window", "window_length")
-        made = b_hamming_window(window_length)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
         window_length = _integer(window_length, "hamming_window", "window_length")
     if periodic.__class__ is not _Bool:
@@ -5578,12 +4800,12 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
     status = c_hamming_window(window_length, periodic, alpha, beta, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("IBd--", "tensor_words_blackman_window")
 def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes the window 0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
@@ -5592,15 +4814,6 @@ def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, de
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if periodic is True and dtype is None and layout is None and device is None:
-        if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
-            window_length = _integer(window_length, "blackman_window", "window_length")
-        made = b_blackman_window(window_length)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
         window_length = _integer(window_length, "blackman_window", "window_length")
     if periodic.__class__ is not _Bool:
@@ -5612,12 +4825,12 @@ def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, de
     status = c_blackman_window(window_length, periodic, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("IBFd--", "tensor_words_kaiser_window")
 def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Makes the window I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta), with the modified Bessel function I0, of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
@@ -5626,15 +4839,6 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout
     """
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if periodic is True and beta.__class__ is _Float and beta == 12.0 and dtype is None and layout is None and device is None:
-        if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
-            window_length = _integer(window_length, "kaiser_window", "window_length")
-        made = b_kaiser_window(window_length)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if window_length.__class__ is not _Int or not _LOW <= window_length <= _HIGH:
         window_length = _integer(window_length, "kaiser_window", "window_length")
     if periodic.__class__ is not _Bool:
@@ -5648,12 +4852,12 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout
     status = c_kaiser_window(window_length, periodic, beta, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TiB", "tensor_words_vander")
 def vander(x, N=None, increasing=False):
     """The matrix of the powers of the vector `x`, a row for each element: from power `N` - 1 down to 0, or with `increasing` up from 0. `N` is the length of `x` unless
     given. Integers and bool give int64.
@@ -5662,15 +4866,6 @@ def vander(x, N=None, increasing=False):
     tensor([[4, 2, 1],
             [9, 3, 1]])
     """
-    if N is None and increasing is False:
-        if x.__class__ is not _Tensor:
-            x = _tensor(x, "vander", "x")
-        made = b_vander(x._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if x.__class__ is not _Tensor:
         x = _tensor(x, "vander", "x")
     if N.__class__ is not _Int or not _LOW <= N <= _HIGH:
@@ -5681,8 +4876,7 @@ def vander(x, N=None, increasing=False):
     status = c_vander(x._h, N, increasing, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
@@ -5706,17 +4900,9 @@ def save(path, structure, tensors, *, compact=False):
         raise _failure(status)
 
 
+@_makes("UAB", "tensor_words_save_bytes")
 def save_bytes(structure, tensors, *, compact=False):
     """The bytes of the file that save writes, as a uint8 tensor of one dimension."""
-    if compact is False:
-        structure = _text(structure, "save_bytes", "structure")
-        tensors_list, tensors_len = _tensors(tensors, "save_bytes", "tensors")
-        made = b_save_bytes(structure, tensors_list, tensors_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     structure = _text(structure, "save_bytes", "structure")
     tensors_list, tensors_len = _tensors(tensors, "save_bytes", "tensors")
     if compact.__class__ is not _Bool:
@@ -5725,8 +4911,7 @@ def save_bytes(structure, tensors, *, compact=False):
     status = c_save_bytes(structure, tensors_list, tensors_len, compact, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
@@ -5831,15 +5016,6 @@ def safetensors_save_file(path, names, tensors, *, metadata=None):
 
 def safetensors_save(names, tensors, *, metadata=None):
     """The bytes of the file that safetensors_save_file writes, as a uint8 tensor of one dimension."""
-    if metadata is None:
-        names, names_len = _texts(names, "safetensors_save", "names")
-        tensors_list, tensors_len = _tensors(tensors, "safetensors_save", "tensors")
-        made = b_safetensors_save(names, names_len, tensors_list, tensors_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     names, names_len = _texts(names, "safetensors_save", "names")
     tensors_list, tensors_len = _tensors(tensors, "safetensors_save", "tensors")
     metadata = None if metadata is None else _text(metadata, "safetensors_save", "metadata")
@@ -5847,8 +5023,7 @@ def safetensors_save(names, tensors, *, metadata=None):
     status = c_safetensors_save(names, names_len, tensors_list, tensors_len, metadata, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
@@ -5943,30 +5118,25 @@ def npy_save(path, input):
         raise _failure(status)
 
 
+@_makes("T", "tensor_words_npy_save_bytes")
 def npy_save_bytes(input):
     """The bytes of the file that npy_save writes, as a uint8 tensor of one dimension."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "npy_save_bytes", "input")
-    made = b_npy_save_bytes(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_npy_save_bytes(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("UB", "tensor_words_npy_load")
 def npy_load(path, *, mmap=False):
     """Loads the tensor of a .npy file. Arrays in Fortran order keep their strides; big-endian ones are turned. Arrays of Python
     objects are refused. With `mmap` bytes are read when they are used, and writes stay in this process.
     """
-    if mmap is False:
-        path = _text(path, "npy_load", "path")
-        made = b_npy_load(path)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     path = _text(path, "npy_load", "path")
     if mmap.__class__ is not _Bool:
         mmap = _flag(mmap, "npy_load", "mmap")
@@ -5974,21 +5144,22 @@ def npy_load(path, *, mmap=False):
     status = c_npy_load(path, mmap, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_npy_load_bytes")
 def npy_load_bytes(data):
     """Loads from the bytes of a .npy file, a contiguous uint8 tensor."""
     if data.__class__ is not _Tensor:
         data = _tensor(data, "npy_load_bytes", "data")
-    made = b_npy_load_bytes(data._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_npy_load_bytes(data._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
@@ -6006,11 +5177,12 @@ def npz_save_bytes(names, tensors):
     """The bytes of the file that npz_save writes, as a uint8 tensor of one dimension."""
     names, names_len = _texts(names, "npz_save_bytes", "names")
     tensors_list, tensors_len = _tensors(tensors, "npz_save_bytes", "tensors")
-    made = b_npz_save_bytes(names, names_len, tensors_list, tensors_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_npz_save_bytes(names, names_len, tensors_list, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
@@ -6057,6 +5229,7 @@ def npz_load_bytes(data):
     return result
 
 
+@_makes("T", "tensor_words_sqrt")
 def sqrt(input, *, out=None):
     """The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
 
@@ -6072,14 +5245,16 @@ def sqrt(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_sqrt(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_sqrt(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_sqrt_")
 def sqrt_(input):
     """The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
 
@@ -6094,6 +5269,7 @@ def sqrt_(input):
     return input
 
 
+@_makes("T", "tensor_words_rsqrt")
 def rsqrt(input, *, out=None):
     """1 / sqrt(`input`), element by element. Integers and bool count as the default dtype.
 
@@ -6109,14 +5285,16 @@ def rsqrt(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_rsqrt(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_rsqrt(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_rsqrt_")
 def rsqrt_(input):
     """1 / sqrt(`input`), element by element. Integers and bool count as the default dtype.
 
@@ -6131,6 +5309,7 @@ def rsqrt_(input):
     return input
 
 
+@_makes("T", "tensor_words_exp")
 def exp(input, *, out=None):
     """e to the power of every element. Integers and bool count as the default dtype.
 
@@ -6146,14 +5325,16 @@ def exp(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_exp(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_exp(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_exp_")
 def exp_(input):
     """e to the power of every element. Integers and bool count as the default dtype.
 
@@ -6168,6 +5349,7 @@ def exp_(input):
     return input
 
 
+@_makes("T", "tensor_words_exp2")
 def exp2(input, *, out=None):
     """2 to the power of every element. Integers and bool count as the default dtype.
 
@@ -6183,14 +5365,16 @@ def exp2(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_exp2(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_exp2(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_exp2_")
 def exp2_(input):
     """2 to the power of every element. Integers and bool count as the default dtype.
 
@@ -6205,6 +5389,7 @@ def exp2_(input):
     return input
 
 
+@_makes("T", "tensor_words_expm1")
 def expm1(input, *, out=None):
     """exp(`input`) - 1, accurate where `input` is near 0. Integers and bool count as the default dtype.
 
@@ -6220,14 +5405,16 @@ def expm1(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_expm1(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_expm1(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_expm1_")
 def expm1_(input):
     """exp(`input`) - 1, accurate where `input` is near 0. Integers and bool count as the default dtype.
 
@@ -6242,6 +5429,7 @@ def expm1_(input):
     return input
 
 
+@_makes("T", "tensor_words_log")
 def log(input, *, out=None):
     """The natural logarithm of every element; -inf of 0, NaN of negative reals. Integers and bool count as the default dtype.
 
@@ -6257,14 +5445,16 @@ def log(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_log(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_log(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_log_")
 def log_(input):
     """The natural logarithm of every element; -inf of 0, NaN of negative reals. Integers and bool count as the default dtype.
 
@@ -6279,6 +5469,7 @@ def log_(input):
     return input
 
 
+@_makes("T", "tensor_words_log2")
 def log2(input, *, out=None):
     """The logarithm to base 2 of every element. Integers and bool count as the default dtype.
 
@@ -6294,14 +5485,16 @@ def log2(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_log2(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_log2(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_log2_")
 def log2_(input):
     """The logarithm to base 2 of every element. Integers and bool count as the default dtype.
 
@@ -6316,6 +5509,7 @@ def log2_(input):
     return input
 
 
+@_makes("T", "tensor_words_log10")
 def log10(input, *, out=None):
     """The logarithm to base 10 of every element. Integers and bool count as the default dtype.
 
@@ -6331,14 +5525,16 @@ def log10(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_log10(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_log10(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_log10_")
 def log10_(input):
     """The logarithm to base 10 of every element. Integers and bool count as the default dtype.
 
@@ -6353,6 +5549,7 @@ def log10_(input):
     return input
 
 
+@_makes("T", "tensor_words_log1p")
 def log1p(input, *, out=None):
     """log(1 + `input`), accurate where `input` is near 0. Integers and bool count as the default dtype.
 
@@ -6368,14 +5565,16 @@ def log1p(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_log1p(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_log1p(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_log1p_")
 def log1p_(input):
     """log(1 + `input`), accurate where `input` is near 0. Integers and bool count as the default dtype.
 
@@ -6390,6 +5589,7 @@ def log1p_(input):
     return input
 
 
+@_makes("T", "tensor_words_sin")
 def sin(input, *, out=None):
     """The sine of every element, in radians. Integers and bool count as the default dtype.
 
@@ -6405,14 +5605,16 @@ def sin(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_sin(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_sin(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_sin_")
 def sin_(input):
     """The sine of every element, in radians. Integers and bool count as the default dtype.
 
@@ -6427,6 +5629,7 @@ def sin_(input):
     return input
 
 
+@_makes("T", "tensor_words_cos")
 def cos(input, *, out=None):
     """The cosine of every element, in radians. Integers and bool count as the default dtype.
 
@@ -6442,14 +5645,16 @@ def cos(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_cos(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_cos(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_cos_")
 def cos_(input):
     """The cosine of every element, in radians. Integers and bool count as the default dtype.
 
@@ -6464,6 +5669,7 @@ def cos_(input):
     return input
 
 
+@_makes("T", "tensor_words_tan")
 def tan(input, *, out=None):
     """The tangent of every element, in radians. Integers and bool count as the default dtype.
 
@@ -6479,14 +5685,16 @@ def tan(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_tan(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_tan(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_tan_")
 def tan_(input):
     """The tangent of every element, in radians. Integers and bool count as the default dtype.
 
@@ -6501,6 +5709,7 @@ def tan_(input):
     return input
 
 
+@_makes("T", "tensor_words_asin")
 def asin(input, *, out=None):
     """The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 
@@ -6516,14 +5725,16 @@ def asin(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_asin(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_asin(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_asin_")
 def asin_(input):
     """The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 
@@ -6538,6 +5749,7 @@ def asin_(input):
     return input
 
 
+@_makes("T", "tensor_words_arcsin")
 def arcsin(input, *, out=None):
     """Another name of `asin`."""
     if input.__class__ is not _Tensor:
@@ -6549,14 +5761,16 @@ def arcsin(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_arcsin(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_arcsin(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_arcsin_")
 def arcsin_(input):
     """Another name of `asin`."""
     if input.__class__ is not _Tensor:
@@ -6567,6 +5781,7 @@ def arcsin_(input):
     return input
 
 
+@_makes("T", "tensor_words_acos")
 def acos(input, *, out=None):
     """The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 
@@ -6582,14 +5797,16 @@ def acos(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_acos(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_acos(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_acos_")
 def acos_(input):
     """The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 
@@ -6604,6 +5821,7 @@ def acos_(input):
     return input
 
 
+@_makes("T", "tensor_words_arccos")
 def arccos(input, *, out=None):
     """Another name of `acos`."""
     if input.__class__ is not _Tensor:
@@ -6615,14 +5833,16 @@ def arccos(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_arccos(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_arccos(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_arccos_")
 def arccos_(input):
     """Another name of `acos`."""
     if input.__class__ is not _Tensor:
@@ -6633,6 +5853,7 @@ def arccos_(input):
     return input
 
 
+@_makes("T", "tensor_words_atan")
 def atan(input, *, out=None):
     """The arctangent of every element, in radians. Integers and bool count as the default dtype.
 
@@ -6648,14 +5869,16 @@ def atan(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_atan(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_atan(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_atan_")
 def atan_(input):
     """The arctangent of every element, in radians. Integers and bool count as the default dtype.
 
@@ -6670,6 +5893,7 @@ def atan_(input):
     return input
 
 
+@_makes("T", "tensor_words_arctan")
 def arctan(input, *, out=None):
     """Another name of `atan`."""
     if input.__class__ is not _Tensor:
@@ -6681,14 +5905,16 @@ def arctan(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_arctan(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_arctan(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_arctan_")
 def arctan_(input):
     """Another name of `atan`."""
     if input.__class__ is not _Tensor:
@@ -6699,6 +5925,7 @@ def arctan_(input):
     return input
 
 
+@_makes("T", "tensor_words_sinh")
 def sinh(input, *, out=None):
     """The hyperbolic sine of every element. Integers and bool count as the default dtype.
 
@@ -6714,14 +5941,16 @@ def sinh(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_sinh(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_sinh(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_sinh_")
 def sinh_(input):
     """The hyperbolic sine of every element. Integers and bool count as the default dtype.
 
@@ -6736,6 +5965,7 @@ def sinh_(input):
     return input
 
 
+@_makes("T", "tensor_words_cosh")
 def cosh(input, *, out=None):
     """The hyperbolic cosine of every element. Integers and bool count as the default dtype.
 
@@ -6751,14 +5981,16 @@ def cosh(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_cosh(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_cosh(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_cosh_")
 def cosh_(input):
     """The hyperbolic cosine of every element. Integers and bool count as the default dtype.
 
@@ -6773,6 +6005,7 @@ def cosh_(input):
     return input
 
 
+@_makes("T", "tensor_words_tanh")
 def tanh(input, *, out=None):
     """The hyperbolic tangent of every element. Integers and bool count as the default dtype.
 
@@ -6788,14 +6021,16 @@ def tanh(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_tanh(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_tanh(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_tanh_")
 def tanh_(input):
     """The hyperbolic tangent of every element. Integers and bool count as the default dtype.
 
@@ -6810,6 +6045,7 @@ def tanh_(input):
     return input
 
 
+@_makes("T", "tensor_words_asinh")
 def asinh(input, *, out=None):
     """The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
 
@@ -6825,14 +6061,16 @@ def asinh(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_asinh(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_asinh(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_asinh_")
 def asinh_(input):
     """The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
 
@@ -6847,6 +6085,7 @@ def asinh_(input):
     return input
 
 
+@_makes("T", "tensor_words_arcsinh")
 def arcsinh(input, *, out=None):
     """Another name of `asinh`."""
     if input.__class__ is not _Tensor:
@@ -6858,14 +6097,16 @@ def arcsinh(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_arcsinh(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_arcsinh(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_arcsinh_")
 def arcsinh_(input):
     """Another name of `asinh`."""
     if input.__class__ is not _Tensor:
@@ -6876,6 +6117,7 @@ def arcsinh_(input):
     return input
 
 
+@_makes("T", "tensor_words_acosh")
 def acosh(input, *, out=None):
     """The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
 
@@ -6891,14 +6133,16 @@ def acosh(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_acosh(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_acosh(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_acosh_")
 def acosh_(input):
     """The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
 
@@ -6913,6 +6157,7 @@ def acosh_(input):
     return input
 
 
+@_makes("T", "tensor_words_arccosh")
 def arccosh(input, *, out=None):
     """Another name of `acosh`."""
     if input.__class__ is not _Tensor:
@@ -6924,14 +6169,16 @@ def arccosh(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_arccosh(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_arccosh(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_arccosh_")
 def arccosh_(input):
     """Another name of `acosh`."""
     if input.__class__ is not _Tensor:
@@ -6942,6 +6189,7 @@ def arccosh_(input):
     return input
 
 
+@_makes("T", "tensor_words_atanh")
 def atanh(input, *, out=None):
     """The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 
@@ -6957,14 +6205,16 @@ def atanh(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_atanh(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_atanh(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_atanh_")
 def atanh_(input):
     """The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 
@@ -6979,6 +6229,7 @@ def atanh_(input):
     return input
 
 
+@_makes("T", "tensor_words_arctanh")
 def arctanh(input, *, out=None):
     """Another name of `atanh`."""
     if input.__class__ is not _Tensor:
@@ -6990,14 +6241,16 @@ def arctanh(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_arctanh(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_arctanh(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_arctanh_")
 def arctanh_(input):
     """Another name of `atanh`."""
     if input.__class__ is not _Tensor:
@@ -7008,6 +6261,7 @@ def arctanh_(input):
     return input
 
 
+@_makes("T", "tensor_words_sigmoid")
 def sigmoid(input, *, out=None):
     """1 / (1 + exp(-`input`)), element by element. Integers and bool count as the default dtype.
 
@@ -7023,14 +6277,16 @@ def sigmoid(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_sigmoid(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_sigmoid(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_sigmoid_")
 def sigmoid_(input):
     """1 / (1 + exp(-`input`)), element by element. Integers and bool count as the default dtype.
 
@@ -7045,6 +6301,7 @@ def sigmoid_(input):
     return input
 
 
+@_makes("TT", "tensor_words_atan2")
 def atan2(input, other, *, out=None):
     """The angle, in radians, of the point whose x is `other` and whose y is `input`; the shapes broadcast.
 
@@ -7062,14 +6319,16 @@ def atan2(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_atan2(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_atan2(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TT", "tensor_words_atan2_")
 def atan2_(input, other):
     """The angle, in radians, of the point whose x is `other` and whose y is `input`; the shapes broadcast.
 
@@ -7086,6 +6345,7 @@ def atan2_(input, other):
     return input
 
 
+@_makes("TT", "tensor_words_arctan2")
 def arctan2(input, other, *, out=None):
     """Another name of `atan2`."""
     if input.__class__ is not _Tensor:
@@ -7099,14 +6359,16 @@ def arctan2(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_arctan2(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_arctan2(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TT", "tensor_words_arctan2_")
 def arctan2_(input, other):
     """Another name of `atan2`."""
     if input.__class__ is not _Tensor:
@@ -7119,6 +6381,7 @@ def arctan2_(input, other):
     return input
 
 
+@_makes("TT", "tensor_words_hypot")
 def hypot(input, other, *, out=None):
     """sqrt(`input`^2 + `other`^2) without overflow of the squares; the shapes broadcast.
 
@@ -7136,14 +6399,16 @@ def hypot(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_hypot(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_hypot(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TT", "tensor_words_hypot_")
 def hypot_(input, other):
     """sqrt(`input`^2 + `other`^2) without overflow of the squares; the shapes broadcast.
 
@@ -7160,6 +6425,7 @@ def hypot_(input, other):
     return input
 
 
+@_makes("TX", "tensor_words_index_get")
 def index_get(input, index):
     """self[index]. Ints, slices, new axes and `...` alone give a view. Integer tensors and masks (bool or uint8, of any number of dimensions) pick
     elements into a copy; they broadcast, and their dimensions come where they stood, or first where they stood apart. A position outside its
@@ -7168,14 +6434,16 @@ def index_get(input, index):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_get", "input")
     index, index_len, kept = _index(index)
-    made = b_index_get(input._h, index, index_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_index_get(input._h, index, index_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TXT", "tensor_words_index_set_")
 def index_set_(input, index, value):
     """self[index] = value, which broadcasts. Where index tensors are involved the dtypes must be equal. All positions are checked before anything
     is written; of several writes to one place the last stays.
@@ -7191,6 +6459,7 @@ def index_set_(input, index, value):
     return input
 
 
+@_changes("TXS", "tensor_words_index_set_scalar_")
 def index_set_scalar_(input, index, value):
     """self[index] = number, which the dtype must be able to hold."""
     if input.__class__ is not _Tensor:
@@ -7210,18 +6479,6 @@ def index_put(input, indices, values, accumulate=False):
     >>> torch.zeros(3).index_put_((torch.tensor([0, 0]),), torch.tensor([1., 2.]), accumulate=True)
     tensor([3., 0., 0.])
     """
-    if accumulate is False:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "index_put", "input")
-        indices_list, indices_len = _optional_tensors(indices, "index_put", "indices")
-        if values.__class__ is not _Tensor:
-            values = _tensor(values, "index_put", "values")
-        made = b_index_put(input._h, indices_list, indices_len, values._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_put", "input")
     indices_list, indices_len = _optional_tensors(indices, "index_put", "indices")
@@ -7233,8 +6490,7 @@ def index_put(input, indices, values, accumulate=False):
     status = c_index_put(input._h, indices_list, indices_len, values._h, accumulate, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
@@ -7258,6 +6514,7 @@ def index_put_(input, indices, values, accumulate=False):
     return input
 
 
+@_makes("TIT", "tensor_words_index_select")
 def index_select(input, dim, index, *, out=None):
     """Picks positions of dimension `dim`. `index` is an int32 or int64 vector of values in [0, size).
 
@@ -7277,14 +6534,16 @@ def index_select(input, dim, index, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_index_select(input._h, dim, index._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_index_select(input._h, dim, index._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_masked_select")
 def masked_select(input, mask, *, out=None):
     """The elements whose bool `mask` is set, as a vector in row-major order; the shapes broadcast.
 
@@ -7302,14 +6561,16 @@ def masked_select(input, mask, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_masked_select(input._h, mask._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_masked_select(input._h, mask._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TTO", "tensor_words_masked_fill", "tensor_words_masked_fill_scalar")
 def masked_fill(input, mask, value):
     """Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast."""
     if input.__class__ is not _Tensor:
@@ -7318,17 +6579,19 @@ def masked_fill(input, mask, value):
         mask = _tensor(mask, "masked_fill", "mask")
     if value.__class__ is not _Tensor:
         value = _number(value, "masked_fill", "value")
+    cell = _take() if _cells else _Cell()
     if value.__class__ is _Scalar:
-        made = b_masked_fill_scalar(input._h, mask._h, value)
+        status = c_masked_fill_scalar(input._h, mask._h, value, cell.address)
     else:
-        made = b_masked_fill(input._h, mask._h, value._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_masked_fill(input._h, mask._h, value._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TTO", "tensor_words_masked_fill_", "tensor_words_masked_fill_scalar_")
 def masked_fill_(input, mask, value):
     """Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast."""
     if input.__class__ is not _Tensor:
@@ -7346,6 +6609,7 @@ def masked_fill_(input, mask, value):
     return input
 
 
+@_makes("TTT", "tensor_words_masked_scatter")
 def masked_scatter(input, mask, source):
     """Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many."""
     if input.__class__ is not _Tensor:
@@ -7354,14 +6618,16 @@ def masked_scatter(input, mask, source):
         mask = _tensor(mask, "masked_scatter", "mask")
     if source.__class__ is not _Tensor:
         source = _tensor(source, "masked_scatter", "source")
-    made = b_masked_scatter(input._h, mask._h, source._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_masked_scatter(input._h, mask._h, source._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TTT", "tensor_words_masked_scatter_")
 def masked_scatter_(input, mask, source):
     """Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many."""
     if input.__class__ is not _Tensor:
@@ -7376,6 +6642,7 @@ def masked_scatter_(input, mask, source):
     return input
 
 
+@_makes("TITB", "tensor_words_gather")
 def gather(input, dim, index, *, sparse_grad=False, out=None):
     """For every position of `index`, the element of `input` at that position but, in dimension `dim`, where the index says. `index` is int32 or int64, of as
     many dimensions as `input` and no larger apart from `dim`.
@@ -7384,19 +6651,6 @@ def gather(input, dim, index, *, sparse_grad=False, out=None):
     tensor([[1, 1],
             [4, 3]])
     """
-    if sparse_grad is False and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "gather", "input")
-        if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-            dim = _integer(dim, "gather", "dim")
-        if index.__class__ is not _Tensor:
-            index = _tensor(index, "gather", "index")
-        made = b_gather(input._h, dim, index._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "gather", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -7416,12 +6670,12 @@ def gather(input, dim, index, *, sparse_grad=False, out=None):
     status = c_gather(input._h, dim, index._h, sparse_grad, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_take")
 def take(input, index, *, out=None):
     """Elements by their row-major numbers; negative ones count from the end. The result has the shape of `index`, an int64 tensor.
 
@@ -7439,29 +6693,20 @@ def take(input, index, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_take(input._h, index._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_take(input._h, index._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TTi", "tensor_words_take_along_dim")
 def take_along_dim(input, indices, dim=None, *, out=None, axis=_absent):
     """`gather` with broadcasting; without `dim` from the flattened tensor."""
     if axis is not _absent:
         dim = axis
-    if dim is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "take_along_dim", "input")
-        if indices.__class__ is not _Tensor:
-            indices = _tensor(indices, "take_along_dim", "indices")
-        made = b_take_along_dim(input._h, indices._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "take_along_dim", "input")
     if indices.__class__ is not _Tensor:
@@ -7479,12 +6724,12 @@ def take_along_dim(input, indices, dim=None, *, out=None, axis=_absent):
     status = c_take_along_dim(input._h, indices._h, dim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_nonzero")
 def nonzero(input, *, out=None):
     """The positions of the elements that are not zero: a row of int64 coordinates for each, in row-major order.
 
@@ -7501,14 +6746,16 @@ def nonzero(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_nonzero(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_nonzero(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_lists("T", "tensor_words_nonzero_numpy")
 def nonzero_numpy(input):
     """The positions of the elements that are not zero: a vector of int64 coordinates for each dimension."""
     if input.__class__ is not _Tensor:
@@ -7524,33 +6771,23 @@ def nonzero_numpy(input):
     return result
 
 
+@_makes("T", "tensor_words_argwhere")
 def argwhere(input):
     """`nonzero` under NumPy's name."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argwhere", "input")
-    made = b_argwhere(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_argwhere(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TTTB", "tensor_words_put")
 def put(input, index, source, accumulate=False):
     """Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds."""
-    if accumulate is False:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "put", "input")
-        if index.__class__ is not _Tensor:
-            index = _tensor(index, "put", "index")
-        if source.__class__ is not _Tensor:
-            source = _tensor(source, "put", "source")
-        made = b_put(input._h, index._h, source._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "put", "input")
     if index.__class__ is not _Tensor:
@@ -7563,12 +6800,12 @@ def put(input, index, source, accumulate=False):
     status = c_put(input._h, index._h, source._h, accumulate, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TTTB", "tensor_words_put_")
 def put_(input, index, source, accumulate=False):
     """Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds."""
     if input.__class__ is not _Tensor:
@@ -7585,6 +6822,7 @@ def put_(input, index, source, accumulate=False):
     return input
 
 
+@_makes("TITT", "tensor_words_scatter_src")
 def _scatter_src(input, dim, index, src, *, out=None):
     """The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
     the last stays.
@@ -7607,14 +6845,16 @@ def _scatter_src(input, dim, index, src, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_scatter_src(input._h, dim, index._h, src._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_scatter_src(input._h, dim, index._h, src._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TITS", "tensor_words_scatter_value")
 def _scatter_value(input, dim, index, value, *, out=None):
     """Writes one number to the positions that `index` names."""
     if input.__class__ is not _Tensor:
@@ -7632,14 +6872,16 @@ def _scatter_value(input, dim, index, value, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_scatter_value(input._h, dim, index._h, value)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_scatter_value(input._h, dim, index._h, value, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TITTU", "tensor_words_scatter_src_reduce")
 def _scatter_src_reduce(input, dim, index, src, *, reduce, out=None):
     """Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
     if input.__class__ is not _Tensor:
@@ -7658,14 +6900,16 @@ def _scatter_src_reduce(input, dim, index, src, *, reduce, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_scatter_src_reduce(input._h, dim, index._h, src._h, reduce)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_scatter_src_reduce(input._h, dim, index._h, src._h, reduce, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TITSU", "tensor_words_scatter_value_reduce")
 def _scatter_value_reduce(input, dim, index, value, *, reduce, out=None):
     """Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
     if input.__class__ is not _Tensor:
@@ -7684,14 +6928,16 @@ def _scatter_value_reduce(input, dim, index, value, *, reduce, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_scatter_value_reduce(input._h, dim, index._h, value, reduce)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_scatter_value_reduce(input._h, dim, index._h, value, reduce, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_first(_scatter_src, _scatter_value, _scatter_value_reduce)
 def scatter(input, *args, **kwargs):
     """scatter(Tensor input, int dim, Tensor index, Tensor src)
     The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
@@ -7729,6 +6975,7 @@ def scatter(input, *args, **kwargs):
     raise _no_overload("scatter", ('(Tensor input, int dim, Tensor index, Tensor src)', '(Tensor input, int dim, Tensor index, Number value)', '(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)', '(Tensor input, int dim, Tensor index, Number value, *, str reduce)'), args, kwargs)
 
 
+@_changes("TITT", "tensor_words_scatter_src_")
 def _scatter__src(input, dim, index, src):
     """The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
     the last stays.
@@ -7750,6 +6997,7 @@ def _scatter__src(input, dim, index, src):
     return input
 
 
+@_changes("TITS", "tensor_words_scatter_value_")
 def _scatter__value(input, dim, index, value):
     """Writes one number to the positions that `index` names."""
     if input.__class__ is not _Tensor:
@@ -7766,6 +7014,7 @@ def _scatter__value(input, dim, index, value):
     return input
 
 
+@_changes("TITTU", "tensor_words_scatter_src_reduce_")
 def _scatter__src_reduce(input, dim, index, src, *, reduce):
     """Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
     if input.__class__ is not _Tensor:
@@ -7783,6 +7032,7 @@ def _scatter__src_reduce(input, dim, index, src, *, reduce):
     return input
 
 
+@_changes("TITSU", "tensor_words_scatter_value_reduce_")
 def _scatter__value_reduce(input, dim, index, value, *, reduce):
     """Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'."""
     if input.__class__ is not _Tensor:
@@ -7800,6 +7050,7 @@ def _scatter__value_reduce(input, dim, index, value, *, reduce):
     return input
 
 
+@_first(_scatter__src, _scatter__value, _scatter__value_reduce)
 def scatter_(input, *args, **kwargs):
     """scatter_(Tensor input, int dim, Tensor index, Tensor src)
     The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
@@ -7837,6 +7088,7 @@ def scatter_(input, *args, **kwargs):
     raise _no_overload("scatter_", ('(Tensor input, int dim, Tensor index, Tensor src)', '(Tensor input, int dim, Tensor index, Number value)', '(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)', '(Tensor input, int dim, Tensor index, Number value, *, str reduce)'), args, kwargs)
 
 
+@_makes("TITT", "tensor_words_scatter_add")
 def scatter_add(input, dim, index, src, *, out=None):
     """Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names."""
     if input.__class__ is not _Tensor:
@@ -7854,14 +7106,16 @@ def scatter_add(input, dim, index, src, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_scatter_add(input._h, dim, index._h, src._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_scatter_add(input._h, dim, index._h, src._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TITT", "tensor_words_scatter_add_")
 def scatter_add_(input, dim, index, src):
     """Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names."""
     if input.__class__ is not _Tensor:
@@ -7878,26 +7132,11 @@ def scatter_add_(input, dim, index, src):
     return input
 
 
+@_makes("TITTUB", "tensor_words_scatter_reduce")
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=None):
     """Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
     that were there do not count. Means of integers round down.
     """
-    if include_self is True and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "scatter_reduce", "input")
-        if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-            dim = _integer(dim, "scatter_reduce", "dim")
-        if index.__class__ is not _Tensor:
-            index = _tensor(index, "scatter_reduce", "index")
-        if src.__class__ is not _Tensor:
-            src = _tensor(src, "scatter_reduce", "src")
-        reduce = _text(reduce, "scatter_reduce", "reduce")
-        made = b_scatter_reduce(input._h, dim, index._h, src._h, reduce)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "scatter_reduce", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -7920,12 +7159,12 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
     status = c_scatter_reduce(input._h, dim, index._h, src._h, reduce, include_self, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TITTUB", "tensor_words_scatter_reduce_")
 def scatter_reduce_(input, dim, index, src, reduce, *, include_self=True):
     """Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
     that were there do not count. Means of integers round down.
@@ -7947,27 +7186,13 @@ def scatter_reduce_(input, dim, index, src, reduce, *, include_self=True):
     return input
 
 
+@_makes("TITTS", "tensor_words_index_add")
 def index_add(input, dim, index, source, *, alpha=_ONE, out=None):
     """Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names.
 
     >>> torch.zeros(3).index_add(0, torch.tensor([0, 0]), torch.ones(2))
     tensor([2., 0., 0.])
     """
-    if alpha is _ONE and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "index_add", "input")
-        if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-            dim = _integer(dim, "index_add", "dim")
-        if index.__class__ is not _Tensor:
-            index = _tensor(index, "index_add", "index")
-        if source.__class__ is not _Tensor:
-            source = _tensor(source, "index_add", "source")
-        made = b_index_add(input._h, dim, index._h, source._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_add", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -7989,12 +7214,12 @@ def index_add(input, dim, index, source, *, alpha=_ONE, out=None):
     status = c_index_add(input._h, dim, index._h, source._h, alpha, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TITTS", "tensor_words_index_add_")
 def index_add_(input, dim, index, source, *, alpha=_ONE):
     """Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names.
 
@@ -8017,6 +7242,7 @@ def index_add_(input, dim, index, source, *, alpha=_ONE):
     return input
 
 
+@_makes("TITT", "tensor_words_index_copy")
 def index_copy(input, dim, index, source, *, out=None):
     """Writes `source` to the positions of dimension `dim` that the int64 vector `index` names."""
     if input.__class__ is not _Tensor:
@@ -8034,14 +7260,16 @@ def index_copy(input, dim, index, source, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_index_copy(input._h, dim, index._h, source._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_index_copy(input._h, dim, index._h, source._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TITT", "tensor_words_index_copy_")
 def index_copy_(input, dim, index, source):
     """Writes `source` to the positions of dimension `dim` that the int64 vector `index` names."""
     if input.__class__ is not _Tensor:
@@ -8058,6 +7286,7 @@ def index_copy_(input, dim, index, source):
     return input
 
 
+@_makes("TITO", "tensor_words_index_fill", "tensor_words_index_fill_scalar")
 def index_fill(input, dim, index, value):
     """Writes one value to the positions of dimension `dim` that the int64 vector `index` names."""
     if input.__class__ is not _Tensor:
@@ -8068,17 +7297,19 @@ def index_fill(input, dim, index, value):
         index = _tensor(index, "index_fill", "index")
     if value.__class__ is not _Tensor:
         value = _number(value, "index_fill", "value")
+    cell = _take() if _cells else _Cell()
     if value.__class__ is _Scalar:
-        made = b_index_fill_scalar(input._h, dim, index._h, value)
+        status = c_index_fill_scalar(input._h, dim, index._h, value, cell.address)
     else:
-        made = b_index_fill(input._h, dim, index._h, value._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_index_fill(input._h, dim, index._h, value._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TITO", "tensor_words_index_fill_", "tensor_words_index_fill_scalar_")
 def index_fill_(input, dim, index, value):
     """Writes one value to the positions of dimension `dim` that the int64 vector `index` names."""
     if input.__class__ is not _Tensor:
@@ -8098,24 +7329,9 @@ def index_fill_(input, dim, index, value):
     return input
 
 
+@_makes("TITTUB", "tensor_words_index_reduce")
 def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
     """Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'."""
-    if include_self is True and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "index_reduce", "input")
-        if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-            dim = _integer(dim, "index_reduce", "dim")
-        if index.__class__ is not _Tensor:
-            index = _tensor(index, "index_reduce", "index")
-        if source.__class__ is not _Tensor:
-            source = _tensor(source, "index_reduce", "source")
-        reduce = _text(reduce, "index_reduce", "reduce")
-        made = b_index_reduce(input._h, dim, index._h, source._h, reduce)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "index_reduce", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -8138,12 +7354,12 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=No
     status = c_index_reduce(input._h, dim, index._h, source._h, reduce, include_self, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TITTUB", "tensor_words_index_reduce_")
 def index_reduce_(input, dim, index, source, reduce, *, include_self=True):
     """Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'."""
     if input.__class__ is not _Tensor:
@@ -8163,6 +7379,7 @@ def index_reduce_(input, dim, index, source, reduce, *, include_self=True):
     return input
 
 
+@_lists("T", "tensor_words_where_condition")
 def _where_condition(condition):
     """The positions of the elements that are not zero: a vector of int64 coordinates for each dimension."""
     if condition.__class__ is not _Tensor:
@@ -8178,6 +7395,7 @@ def _where_condition(condition):
     return result
 
 
+@_makes("TPO", "tensor_words_where", "tensor_words_where_scalar")
 def _where_default(condition, input, other, *, out=None):
     """Takes the element of `input` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
 
@@ -8200,17 +7418,19 @@ def _where_default(condition, input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_where_scalar(condition._h, input._h, other)
+        status = c_where_scalar(condition._h, input._h, other, cell.address)
     else:
-        made = b_where(condition._h, input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_where(condition._h, input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_first(_where_condition, _where_default)
 def where(*args, **kwargs):
     """where(Tensor condition)
     The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
@@ -8232,6 +7452,7 @@ def where(*args, **kwargs):
     raise _no_overload("where", ('(Tensor condition)', '(Tensor condition, Tensor|Number input, Tensor|Number other)'), args, kwargs)
 
 
+@_makes("AI", "tensor_words_cat")
 def cat(tensors, dim=0, *, out=None, axis=_absent):
     """Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
 
@@ -8240,14 +7461,6 @@ def cat(tensors, dim=0, *, out=None, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
-    if dim.__class__ is _Int and dim == 0 and out is None:
-        tensors_list, tensors_len = _tensors(tensors, "cat", "tensors")
-        made = b_cat(tensors_list, tensors_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     tensors_list, tensors_len = _tensors(tensors, "cat", "tensors")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "cat", "dim")
@@ -8262,24 +7475,16 @@ def cat(tensors, dim=0, *, out=None, axis=_absent):
     status = c_cat(tensors_list, tensors_len, dim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("AI", "tensor_words_concat")
 def concat(tensors, dim=0, *, out=None, axis=_absent):
     """`cat` under another name."""
     if axis is not _absent:
         dim = axis
-    if dim.__class__ is _Int and dim == 0 and out is None:
-        tensors_list, tensors_len = _tensors(tensors, "concat", "tensors")
-        made = b_concat(tensors_list, tensors_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     tensors_list, tensors_len = _tensors(tensors, "concat", "tensors")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "concat", "dim")
@@ -8294,24 +7499,16 @@ def concat(tensors, dim=0, *, out=None, axis=_absent):
     status = c_concat(tensors_list, tensors_len, dim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("AI", "tensor_words_concatenate")
 def concatenate(tensors, dim=0, *, out=None, axis=_absent):
     """`cat` under another name."""
     if axis is not _absent:
         dim = axis
-    if dim.__class__ is _Int and dim == 0 and out is None:
-        tensors_list, tensors_len = _tensors(tensors, "concatenate", "tensors")
-        made = b_concatenate(tensors_list, tensors_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     tensors_list, tensors_len = _tensors(tensors, "concatenate", "tensors")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "concatenate", "dim")
@@ -8326,12 +7523,12 @@ def concatenate(tensors, dim=0, *, out=None, axis=_absent):
     status = c_concatenate(tensors_list, tensors_len, dim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("AI", "tensor_words_stack")
 def stack(tensors, dim=0, *, out=None, axis=_absent):
     """Joins tensors of one shape along a new dimension `dim`. dtypes are promoted.
 
@@ -8341,14 +7538,6 @@ def stack(tensors, dim=0, *, out=None, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
-    if dim.__class__ is _Int and dim == 0 and out is None:
-        tensors_list, tensors_len = _tensors(tensors, "stack", "tensors")
-        made = b_stack(tensors_list, tensors_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     tensors_list, tensors_len = _tensors(tensors, "stack", "tensors")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "stack", "dim")
@@ -8363,12 +7552,12 @@ def stack(tensors, dim=0, *, out=None, axis=_absent):
     status = c_stack(tensors_list, tensors_len, dim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("A", "tensor_words_hstack")
 def hstack(tensors, *, out=None):
     """Joins tensors side by side: along dimension 1, or 0 for vectors."""
     tensors_list, tensors_len = _tensors(tensors, "hstack", "tensors")
@@ -8379,14 +7568,16 @@ def hstack(tensors, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_hstack(tensors_list, tensors_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_hstack(tensors_list, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("A", "tensor_words_vstack")
 def vstack(tensors, *, out=None):
     """Joins tensors below each other; vectors are rows."""
     tensors_list, tensors_len = _tensors(tensors, "vstack", "tensors")
@@ -8397,14 +7588,16 @@ def vstack(tensors, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_vstack(tensors_list, tensors_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_vstack(tensors_list, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("A", "tensor_words_row_stack")
 def row_stack(tensors, *, out=None):
     """`vstack` under another name."""
     tensors_list, tensors_len = _tensors(tensors, "row_stack", "tensors")
@@ -8415,14 +7608,16 @@ def row_stack(tensors, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_row_stack(tensors_list, tensors_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_row_stack(tensors_list, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("A", "tensor_words_dstack")
 def dstack(tensors, *, out=None):
     """Joins tensors along the third dimension."""
     tensors_list, tensors_len = _tensors(tensors, "dstack", "tensors")
@@ -8433,14 +7628,16 @@ def dstack(tensors, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_dstack(tensors_list, tensors_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_dstack(tensors_list, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("A", "tensor_words_column_stack")
 def column_stack(tensors, *, out=None):
     """Joins tensors side by side; vectors are columns."""
     tensors_list, tensors_len = _tensors(tensors, "column_stack", "tensors")
@@ -8451,23 +7648,26 @@ def column_stack(tensors, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_column_stack(tensors_list, tensors_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_column_stack(tensors_list, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_atleast_1d")
 def _atleast_1d_default(input):
     """A view of at least 1 dimension."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "atleast_1d", "input")
-    made = b_atleast_1d(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_atleast_1d(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
@@ -8487,6 +7687,7 @@ def _atleast_1d_sequence(*tensors):
     return result
 
 
+@_first(_atleast_1d_default)
 def atleast_1d(*args, **kwargs):
     """atleast_1d(Tensor input)
     A view of at least 1 dimension.
@@ -8508,15 +7709,17 @@ def atleast_1d(*args, **kwargs):
     raise _no_overload("atleast_1d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
 
 
+@_makes("T", "tensor_words_atleast_2d")
 def _atleast_2d_default(input):
     """A view of at least 2 dimensions."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "atleast_2d", "input")
-    made = b_atleast_2d(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_atleast_2d(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
@@ -8536,6 +7739,7 @@ def _atleast_2d_sequence(*tensors):
     return result
 
 
+@_first(_atleast_2d_default)
 def atleast_2d(*args, **kwargs):
     """atleast_2d(Tensor input)
     A view of at least 2 dimensions.
@@ -8557,15 +7761,17 @@ def atleast_2d(*args, **kwargs):
     raise _no_overload("atleast_2d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
 
 
+@_makes("T", "tensor_words_atleast_3d")
 def _atleast_3d_default(input):
     """A view of at least 3 dimensions."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "atleast_3d", "input")
-    made = b_atleast_3d(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_atleast_3d(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
@@ -8585,6 +7791,7 @@ def _atleast_3d_sequence(*tensors):
     return result
 
 
+@_first(_atleast_3d_default)
 def atleast_3d(*args, **kwargs):
     """atleast_3d(Tensor input)
     A view of at least 3 dimensions.
@@ -8653,14 +7860,16 @@ def cartesian_prod(*tensors):
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
     tensors_list, tensors_len = _tensors(tensors, "cartesian_prod", "tensors")
-    made = b_cartesian_prod(tensors_list, tensors_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_cartesian_prod(tensors_list, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TIB", "tensor_words_combinations")
 def combinations(input, r=2, with_replacement=False):
     """The combinations of `r` elements of a vector, a row for each.
 
@@ -8669,15 +7878,6 @@ def combinations(input, r=2, with_replacement=False):
             [1, 3],
             [2, 3]])
     """
-    if r.__class__ is _Int and r == 2 and with_replacement is False:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "combinations", "input")
-        made = b_combinations(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "combinations", "input")
     if r.__class__ is not _Int or not _LOW <= r <= _HIGH:
@@ -8688,8 +7888,7 @@ def combinations(input, r=2, with_replacement=False):
     status = c_combinations(input._h, r, with_replacement, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
@@ -8699,14 +7898,16 @@ def block_diag(*tensors):
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
         tensors = tensors[0]
     tensors_list, tensors_len = _tensors(tensors, "block_diag", "tensors")
-    made = b_block_diag(tensors_list, tensors_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_block_diag(tensors_list, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TV", "tensor_words_repeat")
 def repeat(input, repeats, *more):
     """Joins copies of `input` along every dimension; leading dimensions are added where there are more repeats.
 
@@ -8719,14 +7920,16 @@ def repeat(input, repeats, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "repeat", "input")
     repeats, repeats_len = _ints(repeats, "repeat", "repeats")
-    made = b_repeat(input._h, repeats, repeats_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_repeat(input._h, repeats, repeats_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TV", "tensor_words_tile")
 def tile(input, dims, *more):
     """`repeat` in which missing leading repeats are 1."""
     if more:
@@ -8734,14 +7937,16 @@ def tile(input, dims, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "tile", "input")
     dims, dims_len = _ints(dims, "tile", "dims")
-    made = b_tile(input._h, dims, dims_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_tile(input._h, dims, dims_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TIii", "tensor_words_repeat_interleave_int")
 def _repeat_interleave_int(input, repeats, dim=None, *, output_size=None, axis=_absent):
     """Repeats every element of dimension `dim`, or of the flattened tensor.
 
@@ -8750,17 +7955,6 @@ def _repeat_interleave_int(input, repeats, dim=None, *, output_size=None, axis=_
     """
     if axis is not _absent:
         dim = axis
-    if dim is None and output_size is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "repeat_interleave", "input")
-        if repeats.__class__ is not _Int or not _LOW <= repeats <= _HIGH:
-            repeats = _integer(repeats, "repeat_interleave", "repeats")
-        made = b_repeat_interleave_int(input._h, repeats)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "repeat_interleave", "input")
     if repeats.__class__ is not _Int or not _LOW <= repeats <= _HIGH:
@@ -8773,27 +7967,16 @@ def _repeat_interleave_int(input, repeats, dim=None, *, output_size=None, axis=_
     status = c_repeat_interleave_int(input._h, repeats, dim, output_size, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TTii", "tensor_words_repeat_interleave_tensor")
 def _repeat_interleave_tensor(input, repeats, dim=None, *, output_size=None, axis=_absent):
     """Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says."""
     if axis is not _absent:
         dim = axis
-    if dim is None and output_size is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "repeat_interleave", "input")
-        if repeats.__class__ is not _Tensor:
-            repeats = _tensor(repeats, "repeat_interleave", "repeats")
-        made = b_repeat_interleave_tensor(input._h, repeats._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "repeat_interleave", "input")
     if repeats.__class__ is not _Tensor:
@@ -8806,23 +7989,14 @@ def _repeat_interleave_tensor(input, repeats, dim=None, *, output_size=None, axi
     status = c_repeat_interleave_tensor(input._h, repeats._h, dim, output_size, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("Ti", "tensor_words_repeat_interleave")
 def _repeat_interleave_default(repeats, *, output_size=None):
     """Lists every position of the int32 or int64 vector `repeats` as often as its value says."""
-    if output_size is None:
-        if repeats.__class__ is not _Tensor:
-            repeats = _tensor(repeats, "repeat_interleave", "repeats")
-        made = b_repeat_interleave(repeats._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if repeats.__class__ is not _Tensor:
         repeats = _tensor(repeats, "repeat_interleave", "repeats")
     if output_size.__class__ is not _Int or not _LOW <= output_size <= _HIGH:
@@ -8831,12 +8005,12 @@ def _repeat_interleave_default(repeats, *, output_size=None):
     status = c_repeat_interleave(repeats._h, output_size, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_first(_repeat_interleave_int, _repeat_interleave_tensor, _repeat_interleave_default)
 def repeat_interleave(*args, **kwargs):
     """repeat_interleave(Tensor input, int repeats, int dim=None, *, int output_size=None)
     Repeats every element of dimension `dim`, or of the flattened tensor.
@@ -8870,6 +8044,7 @@ def repeat_interleave(*args, **kwargs):
     raise _no_overload("repeat_interleave", ('(Tensor input, int repeats, int dim=None, *, int output_size=None)', '(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)', '(Tensor repeats, *, int output_size=None)'), args, kwargs)
 
 
+@_makes("TLL", "tensor_words_roll")
 def roll(input, shifts, dims=()):
     """Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
 
@@ -8884,12 +8059,12 @@ def roll(input, shifts, dims=()):
     status = c_roll(input._h, shifts, shifts_len, dims, dims_len, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TV", "tensor_words_flip")
 def flip(input, dims, *more):
     """Reverses the order of positions in the listed dimensions.
 
@@ -8901,38 +8076,44 @@ def flip(input, dims, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "flip", "input")
     dims, dims_len = _ints(dims, "flip", "dims")
-    made = b_flip(input._h, dims, dims_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_flip(input._h, dims, dims_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_fliplr")
 def fliplr(input):
     """Reverses the order of columns, dimension 1."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "fliplr", "input")
-    made = b_fliplr(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_fliplr(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_flipud")
 def flipud(input):
     """Reverses the order of rows, dimension 0."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "flipud", "input")
-    made = b_flipud(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_flipud(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TIL", "tensor_words_rot90")
 def rot90(input, k=1, dims=(0,1)):
     """Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second."""
     if input.__class__ is not _Tensor:
@@ -8944,12 +8125,12 @@ def rot90(input, k=1, dims=(0,1)):
     status = c_rot90(input._h, k, dims, dims_len, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TI", "tensor_words_tril")
 def tril(input, diagonal=0, *, out=None):
     """Keeps the elements on and below a diagonal of matrices; the others are zero.
 
@@ -8957,15 +8138,6 @@ def tril(input, diagonal=0, *, out=None):
     tensor([[1., 0.],
             [1., 1.]])
     """
-    if diagonal.__class__ is _Int and diagonal == 0 and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "tril", "input")
-        made = b_tril(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "tril", "input")
     if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
@@ -8981,12 +8153,12 @@ def tril(input, diagonal=0, *, out=None):
     status = c_tril(input._h, diagonal, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TI", "tensor_words_tril_")
 def tril_(input, diagonal=0):
     """Keeps the elements on and below a diagonal of matrices; the others are zero.
 
@@ -9004,6 +8176,7 @@ def tril_(input, diagonal=0):
     return input
 
 
+@_makes("TI", "tensor_words_triu")
 def triu(input, diagonal=0, *, out=None):
     """Keeps the elements on and above a diagonal of matrices; the others are zero.
 
@@ -9011,15 +8184,6 @@ def triu(input, diagonal=0, *, out=None):
     tensor([[1., 1.],
             [0., 1.]])
     """
-    if diagonal.__class__ is _Int and diagonal == 0 and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "triu", "input")
-        made = b_triu(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "triu", "input")
     if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
@@ -9035,12 +8199,12 @@ def triu(input, diagonal=0, *, out=None):
     status = c_triu(input._h, diagonal, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TI", "tensor_words_triu_")
 def triu_(input, diagonal=0):
     """Keeps the elements on and above a diagonal of matrices; the others are zero.
 
@@ -9058,17 +8222,9 @@ def triu_(input, diagonal=0):
     return input
 
 
+@_makes("TI", "tensor_words_diag")
 def diag(input, diagonal=0, *, out=None):
     """A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix."""
-    if diagonal.__class__ is _Int and diagonal == 0 and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "diag", "input")
-        made = b_diag(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diag", "input")
     if diagonal.__class__ is not _Int or not _LOW <= diagonal <= _HIGH:
@@ -9084,23 +8240,14 @@ def diag(input, diagonal=0, *, out=None):
     status = c_diag(input._h, diagonal, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TIII", "tensor_words_diag_embed")
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     """Spreads the last dimension over diagonal `offset` of two new dimensions of zeros."""
-    if offset.__class__ is _Int and offset == 0 and dim1.__class__ is _Int and dim1 == -2 and dim2.__class__ is _Int and dim2 == -1:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "diag_embed", "input")
-        made = b_diag_embed(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diag_embed", "input")
     if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
@@ -9113,23 +8260,14 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     status = c_diag_embed(input._h, offset, dim1, dim2, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TI", "tensor_words_diagflat")
 def diagflat(input, offset=0):
     """A matrix with the elements of `input` on its diagonal."""
-    if offset.__class__ is _Int and offset == 0:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "diagflat", "input")
-        made = b_diagflat(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diagflat", "input")
     if offset.__class__ is not _Int or not _LOW <= offset <= _HIGH:
@@ -9138,25 +8276,14 @@ def diagflat(input, offset=0):
     status = c_diagflat(input._h, offset, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TTIII", "tensor_words_diagonal_scatter")
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     """A copy of `input` in which `src` replaces a diagonal."""
-    if offset.__class__ is _Int and offset == 0 and dim1.__class__ is _Int and dim1 == 0 and dim2.__class__ is _Int and dim2 == 1:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "diagonal_scatter", "input")
-        if src.__class__ is not _Tensor:
-            src = _tensor(src, "diagonal_scatter", "src")
-        made = b_diagonal_scatter(input._h, src._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diagonal_scatter", "input")
     if src.__class__ is not _Tensor:
@@ -9171,12 +8298,12 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     status = c_diagonal_scatter(input._h, src._h, offset, dim1, dim2, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TTII", "tensor_words_select_scatter")
 def select_scatter(input, src, dim, index):
     """A copy of `input` in which `src` replaces one position of a dimension."""
     if input.__class__ is not _Tensor:
@@ -9187,29 +8314,20 @@ def select_scatter(input, src, dim, index):
         dim = _integer(dim, "select_scatter", "dim")
     if index.__class__ is not _Int or not _LOW <= index <= _HIGH:
         index = _integer(index, "select_scatter", "index")
-    made = b_select_scatter(input._h, src._h, dim, index)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_select_scatter(input._h, src._h, dim, index, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TTIiiI", "tensor_words_slice_scatter")
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, axis=_absent):
     """A copy of `input` in which `src` replaces positions start:end:step of a dimension."""
     if axis is not _absent:
         dim = axis
-    if dim.__class__ is _Int and dim == 0 and start is None and end is None and step.__class__ is _Int and step == 1:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "slice_scatter", "input")
-        if src.__class__ is not _Tensor:
-            src = _tensor(src, "slice_scatter", "src")
-        made = b_slice_scatter(input._h, src._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "slice_scatter", "input")
     if src.__class__ is not _Tensor:
@@ -9226,27 +8344,14 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, axis=_abse
     status = c_slice_scatter(input._h, src._h, dim, start, end, step, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TTLLi", "tensor_words_as_strided_scatter")
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
     """A copy of `input` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`."""
-    if storage_offset is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "as_strided_scatter", "input")
-        if src.__class__ is not _Tensor:
-            src = _tensor(src, "as_strided_scatter", "src")
-        size, size_len = _ints(size, "as_strided_scatter", "size")
-        stride, stride_len = _ints(stride, "as_strided_scatter", "stride")
-        made = b_as_strided_scatter(input._h, src._h, size, size_len, stride, stride_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "as_strided_scatter", "input")
     if src.__class__ is not _Tensor:
@@ -9259,12 +8364,12 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
     status = c_as_strided_scatter(input._h, src._h, size, size_len, stride, stride_len, storage_offset, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_lists("TL", "tensor_words_unravel_index")
 def unravel_index(indices, shape):
     """Turns row-major numbers into coordinates, a tensor for each dimension of `shape`."""
     if indices.__class__ is not _Tensor:
@@ -9281,6 +8386,7 @@ def unravel_index(indices, shape):
     return result
 
 
+@_makes("TV", "tensor_words_sum_to_size")
 def sum_to_size(input, size, *more):
     """Adds up dimensions until `input` has shape `size`, which must broadcast to its own."""
     if more:
@@ -9288,28 +8394,20 @@ def sum_to_size(input, size, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sum_to_size", "input")
     size, size_len = _ints(size, "sum_to_size", "size")
-    made = b_sum_to_size(input._h, size, size_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_sum_to_size(input._h, size, size_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TLS", "tensor_words_constant_pad_nd")
 def constant_pad_nd(input, pad, value=_ZERO):
     """Adds a border of one value. `pad` holds the widths before and after the last dimension, then the one before it, and so on; a negative width takes
     elements away.
     """
-    if value is _ZERO:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "constant_pad_nd", "input")
-        pad, pad_len = _ints(pad, "constant_pad_nd", "pad")
-        made = b_constant_pad_nd(input._h, pad, pad_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "constant_pad_nd", "input")
     pad, pad_len = _ints(pad, "constant_pad_nd", "pad")
@@ -9319,12 +8417,12 @@ def constant_pad_nd(input, pad, value=_ZERO):
     status = c_constant_pad_nd(input._h, pad, pad_len, value, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_logical_and")
 def logical_and(input, other, *, out=None):
     """Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
 
@@ -9342,14 +8440,16 @@ def logical_and(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_logical_and(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_logical_and(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TT", "tensor_words_logical_and_")
 def logical_and_(input, other):
     """Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
 
@@ -9366,6 +8466,7 @@ def logical_and_(input, other):
     return input
 
 
+@_makes("TT", "tensor_words_logical_or")
 def logical_or(input, other, *, out=None):
     """Whether, element by element, either is true (not 0), as bool; the shapes broadcast.
 
@@ -9383,14 +8484,16 @@ def logical_or(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_logical_or(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_logical_or(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TT", "tensor_words_logical_or_")
 def logical_or_(input, other):
     """Whether, element by element, either is true (not 0), as bool; the shapes broadcast.
 
@@ -9407,6 +8510,7 @@ def logical_or_(input, other):
     return input
 
 
+@_makes("TT", "tensor_words_logical_xor")
 def logical_xor(input, other, *, out=None):
     """Whether, element by element, exactly one is true (not 0), as bool; the shapes broadcast.
 
@@ -9424,14 +8528,16 @@ def logical_xor(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_logical_xor(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_logical_xor(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TT", "tensor_words_logical_xor_")
 def logical_xor_(input, other):
     """Whether, element by element, exactly one is true (not 0), as bool; the shapes broadcast.
 
@@ -9448,6 +8554,7 @@ def logical_xor_(input, other):
     return input
 
 
+@_makes("T", "tensor_words_logical_not")
 def logical_not(input, *, out=None):
     """Whether every element is false (0), as bool.
 
@@ -9463,14 +8570,16 @@ def logical_not(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_logical_not(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_logical_not(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_logical_not_")
 def logical_not_(input):
     """Whether every element is false (0), as bool.
 
@@ -9485,6 +8594,7 @@ def logical_not_(input):
     return input
 
 
+@_makes("PO", "tensor_words_bitwise_and", "tensor_words_bitwise_and_scalar")
 def bitwise_and(input, other, *, out=None):
     """The bitwise and of `input` and `other`, of bool the logical one; the shapes broadcast.
 
@@ -9505,17 +8615,19 @@ def bitwise_and(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_bitwise_and_scalar(input._h, other)
+        status = c_bitwise_and_scalar(input._h, other, cell.address)
     else:
-        made = b_bitwise_and(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_bitwise_and(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_bitwise_and_", "tensor_words_bitwise_and_scalar_")
 def bitwise_and_(input, other):
     """The bitwise and of `input` and `other`, of bool the logical one; the shapes broadcast.
 
@@ -9535,6 +8647,7 @@ def bitwise_and_(input, other):
     return input
 
 
+@_makes("PO", "tensor_words_bitwise_or", "tensor_words_bitwise_or_scalar")
 def bitwise_or(input, other, *, out=None):
     """The bitwise or of `input` and `other`, of bool the logical one; the shapes broadcast.
 
@@ -9555,17 +8668,19 @@ def bitwise_or(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_bitwise_or_scalar(input._h, other)
+        status = c_bitwise_or_scalar(input._h, other, cell.address)
     else:
-        made = b_bitwise_or(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_bitwise_or(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_bitwise_or_", "tensor_words_bitwise_or_scalar_")
 def bitwise_or_(input, other):
     """The bitwise or of `input` and `other`, of bool the logical one; the shapes broadcast.
 
@@ -9585,6 +8700,7 @@ def bitwise_or_(input, other):
     return input
 
 
+@_makes("PO", "tensor_words_bitwise_xor", "tensor_words_bitwise_xor_scalar")
 def bitwise_xor(input, other, *, out=None):
     """The bitwise exclusive or of `input` and `other`, of bool the logical one; the shapes broadcast.
 
@@ -9605,17 +8721,19 @@ def bitwise_xor(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_bitwise_xor_scalar(input._h, other)
+        status = c_bitwise_xor_scalar(input._h, other, cell.address)
     else:
-        made = b_bitwise_xor(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_bitwise_xor(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_bitwise_xor_", "tensor_words_bitwise_xor_scalar_")
 def bitwise_xor_(input, other):
     """The bitwise exclusive or of `input` and `other`, of bool the logical one; the shapes broadcast.
 
@@ -9635,6 +8753,7 @@ def bitwise_xor_(input, other):
     return input
 
 
+@_makes("T", "tensor_words_bitwise_not")
 def bitwise_not(input, *, out=None):
     """Inverts the bits of every element; of bool, its value.
 
@@ -9650,14 +8769,16 @@ def bitwise_not(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_bitwise_not(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_bitwise_not(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_bitwise_not_")
 def bitwise_not_(input):
     """Inverts the bits of every element; of bool, its value.
 
@@ -9672,6 +8793,7 @@ def bitwise_not_(input):
     return input
 
 
+@_makes("PO", "tensor_words_bitwise_left_shift", "tensor_words_bitwise_left_shift_scalar")
 def bitwise_left_shift(input, other, *, out=None):
     """Shifts the bits of `input` by `other` places to the left; bits that leave are lost. A shift by a negative number or by all bits moves every bit out.
 
@@ -9692,17 +8814,19 @@ def bitwise_left_shift(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_bitwise_left_shift_scalar(input._h, other)
+        status = c_bitwise_left_shift_scalar(input._h, other, cell.address)
     else:
-        made = b_bitwise_left_shift(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_bitwise_left_shift(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_bitwise_left_shift_", "tensor_words_bitwise_left_shift_scalar_")
 def bitwise_left_shift_(input, other):
     """Shifts the bits of `input` by `other` places to the left; bits that leave are lost. A shift by a negative number or by all bits moves every bit out.
 
@@ -9722,6 +8846,7 @@ def bitwise_left_shift_(input, other):
     return input
 
 
+@_makes("PO", "tensor_words_bitwise_right_shift", "tensor_words_bitwise_right_shift_scalar")
 def bitwise_right_shift(input, other, *, out=None):
     """Shifts the bits of `input` by `other` places to the right; the sign is copied in. A shift by a negative number or by all bits moves every bit out.
 
@@ -9742,17 +8867,19 @@ def bitwise_right_shift(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_bitwise_right_shift_scalar(input._h, other)
+        status = c_bitwise_right_shift_scalar(input._h, other, cell.address)
     else:
-        made = b_bitwise_right_shift(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_bitwise_right_shift(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_bitwise_right_shift_", "tensor_words_bitwise_right_shift_scalar_")
 def bitwise_right_shift_(input, other):
     """Shifts the bits of `input` by `other` places to the right; the sign is copied in. A shift by a negative number or by all bits moves every bit out.
 
@@ -9772,10 +8899,12 @@ def bitwise_right_shift_(input, other):
     return input
 
 
+@_makes("TT", "tensor_words_matmul")
 def matmul(input, other, *, out=None):
     """Product of matrices, of vectors, or of batches of matrices whose batch dimensions broadcast. A vector counts as a row on the left and
     as a column on the right, and the result loses that dimension; two vectors give their dot product. Operands have one dtype; 16-bit floats
-    are multiplied in float32, integers wrap around.
+    are multiplied and summed in float32 and rounded once, integers wrap around. Products of bfloat16 with more than 4096 multiplications
+    take subnormal numbers for zeros where the CPU has AVX-512 BF16, as PyTorch's do.
 
     >>> torch.matmul(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
     tensor([3, 7])
@@ -9791,14 +8920,16 @@ def matmul(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_matmul(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_matmul(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_mm")
 def mm(input, mat2, *, out=None):
     """Product of an n x k and a k x m matrix: n x m.
 
@@ -9816,14 +8947,16 @@ def mm(input, mat2, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_mm(input._h, mat2._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_mm(input._h, mat2._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_spmm")
 def spmm(input, mat2, *, out=None):
     """Another name of `mm`, under which PyTorch also multiplies sparse matrices."""
     if input.__class__ is not _Tensor:
@@ -9837,14 +8970,16 @@ def spmm(input, mat2, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_spmm(input._h, mat2._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_spmm(input._h, mat2._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_bmm")
 def bmm(input, mat2, *, out=None):
     """Products of two batches of matrices: b x n x k times b x k x m gives b x n x m.
 
@@ -9862,14 +8997,16 @@ def bmm(input, mat2, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_bmm(input._h, mat2._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_bmm(input._h, mat2._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_mv")
 def mv(input, vec, *, out=None):
     """Product of an n x k matrix and a vector of k elements: n elements.
 
@@ -9887,14 +9024,16 @@ def mv(input, vec, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_mv(input._h, vec._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_mv(input._h, vec._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_dot")
 def dot(input, tensor, *, out=None):
     """Sum of the products of two vectors' elements; zero-dim.
 
@@ -9912,14 +9051,16 @@ def dot(input, tensor, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_dot(input._h, tensor._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_dot(input._h, tensor._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_vdot")
 def vdot(input, other, *, out=None):
     """As `dot`, with the elements of `input` conjugated.
 
@@ -9937,14 +9078,16 @@ def vdot(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_vdot(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_vdot(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_inner")
 def inner(input, other, *, out=None):
     """Sums products along the last dimensions of `input` and `other`, which must match; a zero-dim operand scales the other.
 
@@ -9962,14 +9105,16 @@ def inner(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_inner(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_inner(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_outer")
 def outer(input, vec2, *, out=None):
     """Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
 
@@ -9988,14 +9133,16 @@ def outer(input, vec2, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_outer(input._h, vec2._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_outer(input._h, vec2._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_ger")
 def ger(input, vec2, *, out=None):
     """Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
 
@@ -10014,31 +9161,20 @@ def ger(input, vec2, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_ger(input._h, vec2._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_ger(input._h, vec2._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TTTSS", "tensor_words_addmm")
 def addmm(input, mat1, mat2, *, beta=_ONE, alpha=_ONE, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
     """
-    if beta is _ONE and alpha is _ONE and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "addmm", "input")
-        if mat1.__class__ is not _Tensor:
-            mat1 = _tensor(mat1, "addmm", "mat1")
-        if mat2.__class__ is not _Tensor:
-            mat2 = _tensor(mat2, "addmm", "mat2")
-        made = b_addmm(input._h, mat1._h, mat2._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addmm", "input")
     if mat1.__class__ is not _Tensor:
@@ -10060,12 +9196,12 @@ def addmm(input, mat1, mat2, *, beta=_ONE, alpha=_ONE, out=None):
     status = c_addmm(input._h, mat1._h, mat2._h, beta, alpha, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TTTSS", "tensor_words_addmm_")
 def addmm_(input, mat1, mat2, *, beta=_ONE, alpha=_ONE):
     """`beta` times `input`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
@@ -10086,23 +9222,11 @@ def addmm_(input, mat1, mat2, *, beta=_ONE, alpha=_ONE):
     return input
 
 
+@_makes("TTTSS", "tensor_words_baddbmm")
 def baddbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
     """
-    if beta is _ONE and alpha is _ONE and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "baddbmm", "input")
-        if batch1.__class__ is not _Tensor:
-            batch1 = _tensor(batch1, "baddbmm", "batch1")
-        if batch2.__class__ is not _Tensor:
-            batch2 = _tensor(batch2, "baddbmm", "batch2")
-        made = b_baddbmm(input._h, batch1._h, batch2._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "baddbmm", "input")
     if batch1.__class__ is not _Tensor:
@@ -10124,12 +9248,12 @@ def baddbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
     status = c_baddbmm(input._h, batch1._h, batch2._h, beta, alpha, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TTTSS", "tensor_words_baddbmm_")
 def baddbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
     """`beta` times `input`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
@@ -10150,23 +9274,11 @@ def baddbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
     return input
 
 
+@_makes("TTTSS", "tensor_words_addbmm")
 def addbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
     """
-    if beta is _ONE and alpha is _ONE and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "addbmm", "input")
-        if batch1.__class__ is not _Tensor:
-            batch1 = _tensor(batch1, "addbmm", "batch1")
-        if batch2.__class__ is not _Tensor:
-            batch2 = _tensor(batch2, "addbmm", "batch2")
-        made = b_addbmm(input._h, batch1._h, batch2._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addbmm", "input")
     if batch1.__class__ is not _Tensor:
@@ -10188,12 +9300,12 @@ def addbmm(input, batch1, batch2, *, beta=_ONE, alpha=_ONE, out=None):
     status = c_addbmm(input._h, batch1._h, batch2._h, beta, alpha, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TTTSS", "tensor_words_addbmm_")
 def addbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
     """`beta` times `input`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
@@ -10214,23 +9326,11 @@ def addbmm_(input, batch1, batch2, *, beta=_ONE, alpha=_ONE):
     return input
 
 
+@_makes("TTTSS", "tensor_words_addmv")
 def addmv(input, mat, vec, *, beta=_ONE, alpha=_ONE, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
     """
-    if beta is _ONE and alpha is _ONE and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "addmv", "input")
-        if mat.__class__ is not _Tensor:
-            mat = _tensor(mat, "addmv", "mat")
-        if vec.__class__ is not _Tensor:
-            vec = _tensor(vec, "addmv", "vec")
-        made = b_addmv(input._h, mat._h, vec._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addmv", "input")
     if mat.__class__ is not _Tensor:
@@ -10252,12 +9352,12 @@ def addmv(input, mat, vec, *, beta=_ONE, alpha=_ONE, out=None):
     status = c_addmv(input._h, mat._h, vec._h, beta, alpha, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TTTSS", "tensor_words_addmv_")
 def addmv_(input, mat, vec, *, beta=_ONE, alpha=_ONE):
     """`beta` times `input`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
@@ -10278,23 +9378,11 @@ def addmv_(input, mat, vec, *, beta=_ONE, alpha=_ONE):
     return input
 
 
+@_makes("TTTSS", "tensor_words_addr")
 def addr(input, vec1, vec2, *, beta=_ONE, alpha=_ONE, out=None):
     """`beta` times `input`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
     """
-    if beta is _ONE and alpha is _ONE and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "addr", "input")
-        if vec1.__class__ is not _Tensor:
-            vec1 = _tensor(vec1, "addr", "vec1")
-        if vec2.__class__ is not _Tensor:
-            vec2 = _tensor(vec2, "addr", "vec2")
-        made = b_addr(input._h, vec1._h, vec2._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "addr", "input")
     if vec1.__class__ is not _Tensor:
@@ -10316,12 +9404,12 @@ def addr(input, vec1, vec2, *, beta=_ONE, alpha=_ONE, out=None):
     status = c_addr(input._h, vec1._h, vec2._h, beta, alpha, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TTTSS", "tensor_words_addr_")
 def addr_(input, vec1, vec2, *, beta=_ONE, alpha=_ONE):
     """`beta` times `input`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `input` does not reach the result. For integers, `beta`
     and `alpha` must be integers.
@@ -10354,31 +9442,22 @@ def einsum(equation, *tensors):
         tensors = tensors[0]
     equation = _text(equation, "einsum", "equation")
     tensors_list, tensors_len = _tensors(tensors, "einsum", "tensors")
-    made = b_einsum(equation, tensors_list, tensors_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_einsum(equation, tensors_list, tensors_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TTI", "tensor_words_tensordot")
 def _tensordot_default(input, other, dims=2, *, out=None):
     """Multiplies and sums over the last `dims` dimensions of `input` and the first `dims` of `other`.
 
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), 1).shape
     torch.Size([2, 4])
     """
-    if dims.__class__ is _Int and dims == 2 and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "tensordot", "input")
-        if other.__class__ is not _Tensor:
-            other = _tensor(other, "tensordot", "other")
-        made = b_tensordot(input._h, other._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "tensordot", "input")
     if other.__class__ is not _Tensor:
@@ -10396,12 +9475,12 @@ def _tensordot_default(input, other, dims=2, *, out=None):
     status = c_tensordot(input._h, other._h, dims, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TTLL", "tensor_words_tensordot_dims")
 def _tensordot_dims(input, other, dims_self, dims_other, *, out=None):
     """Multiplies and sums over pairs of dimensions of `input` and `other`, whose sizes match or are 1."""
     if input.__class__ is not _Tensor:
@@ -10417,14 +9496,16 @@ def _tensordot_dims(input, other, dims_self, dims_other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_tensordot_dims(input._h, other._h, dims_self, dims_self_len, dims_other, dims_other_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_tensordot_dims(input._h, other._h, dims_self, dims_self_len, dims_other, dims_other_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_first(_tensordot_default, _tensordot_dims)
 def tensordot(input, *args, **kwargs):
     """tensordot(Tensor input, Tensor other, int dims=2)
     Multiplies and sums over the last `dims` dimensions of `input` and the first `dims` of `other`.
@@ -10449,6 +9530,7 @@ def tensordot(input, *args, **kwargs):
     raise _no_overload("tensordot", ('(Tensor input, Tensor other, int dims=2)', '(Tensor input, Tensor other, sequence of int dims_self, sequence of int dims_other)'), args, kwargs)
 
 
+@_makes("TT", "tensor_words_kron")
 def kron(input, other, *, out=None):
     """The Kronecker product: every element of `input` times the whole of `other`, side by side. Missing leading dimensions count as size 1; each size of the result is
     the product of both. dtypes are promoted.
@@ -10467,14 +9549,16 @@ def kron(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_kron(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_kron(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TTFU", "tensor_words_cdist")
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """The `p`-norm, `p` >= 0, of the difference of every row of `x1` (..., P, M) to every row of `x2` (..., R, M): (..., P, R). Leading dimensions broadcast; p of 0 counts
     the differing elements, inf takes the largest difference. Both have floating dtypes, which are promoted.
@@ -10496,8 +9580,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     status = c_cdist(x1._h, x2._h, p, compute_mode, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
@@ -10527,15 +9610,17 @@ def to_string(input, precision=4, threshold=1000, edgeitems=3, linewidth=80, sci
     return result
 
 
+@_makes("S", "tensor_words_scalar_operand")
 def scalar_operand(value):
     """Makes a zero-dim tensor that counts as the plain number `value` in dtype promotion, for operands that are numbers."""
     if value.__class__ is not _Scalar:
         value = _scalar(value, "scalar_operand", "value")
-    made = b_scalar_operand(value)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_scalar_operand(value, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
@@ -10744,20 +9829,13 @@ def is_same_size(input, other):
     return result
 
 
+@_makes("V-d--", "tensor_words_rand")
 def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of random numbers from the uniform distribution on [0, 1)."""
     if more:
         size = (size, *more)
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if generator is None and dtype is None and layout is None and device is None and out is None:
-        size, size_len = _ints(size, "rand", "size")
-        made = b_rand(size, size_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     size, size_len = _ints(size, "rand", "size")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "rand", "generator")
@@ -10775,12 +9853,12 @@ def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=
     status = c_rand(size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("V-d--", "tensor_words_randn")
 def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of random numbers from the normal distribution with mean 0 and variance 1; the parts of complex numbers
     have variance 1/2 each.
@@ -10789,14 +9867,6 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
         size = (size, *more)
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if generator is None and dtype is None and layout is None and device is None and out is None:
-        size, size_len = _ints(size, "randn", "size")
-        made = b_randn(size, size_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     size, size_len = _ints(size, "randn", "size")
     if generator is not None and generator.__class__ is not _Generator:
         generator = _generator(generator, "randn", "generator")
@@ -10814,28 +9884,16 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
     status = c_randn(size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("IIL-d--", "tensor_words_randint")
 def _randint_default(low, high, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of random integers from [low, high). `dtype` is int64 unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if generator is None and dtype is None and layout is None and device is None and out is None:
-        if low.__class__ is not _Int or not _LOW <= low <= _HIGH:
-            low = _integer(low, "randint", "low")
-        if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
-            high = _integer(high, "randint", "high")
-        size, size_len = _ints(size, "randint", "size")
-        made = b_randint(low, high, size, size_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if low.__class__ is not _Int or not _LOW <= low <= _HIGH:
         low = _integer(low, "randint", "low")
     if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
@@ -10857,26 +9915,16 @@ def _randint_default(low, high, size, *, generator=None, dtype=None, layout=None
     status = c_randint(low, high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("IL-d--", "tensor_words_randint_high")
 def _randint_high(high, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of random integers from [0, high). `dtype` is int64 unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if generator is None and dtype is None and layout is None and device is None and out is None:
-        if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
-            high = _integer(high, "randint", "high")
-        size, size_len = _ints(size, "randint", "size")
-        made = b_randint_high(high, size, size_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
         high = _integer(high, "randint", "high")
     size, size_len = _ints(size, "randint", "size")
@@ -10896,12 +9944,12 @@ def _randint_high(high, size, *, generator=None, dtype=None, layout=None, device
     status = c_randint_high(high, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_first(_randint_default, _randint_high)
 def randint(*args, **kwargs):
     """randint(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
     Makes a tensor of random integers from [low, high). `dtype` is int64 unless given.
@@ -10923,19 +9971,11 @@ def randint(*args, **kwargs):
     raise _no_overload("randint", ('(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)', '(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
+@_makes("I-d--", "tensor_words_randperm")
 def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if generator is None and dtype is None and layout is None and device is None and out is None:
-        if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
-            n = _integer(n, "randperm", "n")
-        made = b_randperm(n)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
         n = _integer(n, "randperm", "n")
     if generator is not None and generator.__class__ is not _Generator:
@@ -10954,25 +9994,16 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=Non
     status = c_randperm(n, None if generator is None else generator._h, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("T-d---", "tensor_words_rand_like")
 def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """rand with the shape, dtype and device of `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if generator is None and dtype is None and layout is None and device is None and memory_format is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "rand_like", "input")
-        made = b_rand_like(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "rand_like", "input")
     if generator is not None and generator.__class__ is not _Generator:
@@ -10985,25 +10016,16 @@ def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, me
     status = c_rand_like(input._h, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("T-d---", "tensor_words_randn_like")
 def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """randn with the shape, dtype and device of `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if generator is None and dtype is None and layout is None and device is None and memory_format is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "randn_like", "input")
-        made = b_randn_like(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "randn_like", "input")
     if generator is not None and generator.__class__ is not _Generator:
@@ -11016,29 +10038,16 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, m
     status = c_randn_like(input._h, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TII-d---", "tensor_words_randint_like")
 def _randint_like_default(input, low, high, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """randint with the shape, dtype and device of `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if generator is None and dtype is None and layout is None and device is None and memory_format is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "randint_like", "input")
-        if low.__class__ is not _Int or not _LOW <= low <= _HIGH:
-            low = _integer(low, "randint_like", "low")
-        if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
-            high = _integer(high, "randint_like", "high")
-        made = b_randint_like(input._h, low, high)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "randint_like", "input")
     if low.__class__ is not _Int or not _LOW <= low <= _HIGH:
@@ -11055,27 +10064,16 @@ def _randint_like_default(input, low, high, *, generator=None, dtype=None, layou
     status = c_randint_like(input._h, low, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TI-d---", "tensor_words_randint_like_high")
 def _randint_like_high(input, high, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
     """Random integers from [0, high) with the shape, dtype and device of `input`."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if generator is None and dtype is None and layout is None and device is None and memory_format is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "randint_like", "input")
-        if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
-            high = _integer(high, "randint_like", "high")
-        made = b_randint_like_high(input._h, high)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "randint_like", "input")
     if high.__class__ is not _Int or not _LOW <= high <= _HIGH:
@@ -11090,12 +10088,12 @@ def _randint_like_high(input, high, *, generator=None, dtype=None, layout=None, 
     status = c_randint_like_high(input._h, high, None if generator is None else generator._h, dtype, layout, device, memory_format, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_first(_randint_like_default, _randint_like_high)
 def randint_like(input, *args, **kwargs):
     """randint_like(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)
     randint with the shape, dtype and device of `input`.
@@ -11117,22 +10115,9 @@ def randint_like(input, *args, **kwargs):
     raise _no_overload("randint_like", ('(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)', '(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)'), args, kwargs)
 
 
+@_makes("PO-", "tensor_words_normal_tensors", "tensor_words_normal_tensors_scalar")
 def _normal_tensors(mean, std, *, generator=None, out=None):
     """Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast."""
-    if generator is None and out is None:
-        if mean.__class__ is not _Tensor:
-            mean = _operand(mean, "normal", "mean")
-        if std.__class__ is not _Tensor:
-            std = _number(std, "normal", "std")
-        if std.__class__ is _Scalar:
-            made = b_normal_tensors_scalar(mean._h, std)
-        else:
-            made = b_normal_tensors(mean._h, std._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if mean.__class__ is not _Tensor:
         mean = _operand(mean, "normal", "mean")
     if std.__class__ is not _Tensor:
@@ -11156,28 +10141,16 @@ def _normal_tensors(mean, std, *, generator=None, out=None):
         status = c_normal_tensors(mean._h, std._h, None if generator is None else generator._h, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("FFL-d--", "tensor_words_normal_size")
 def _normal_size(mean, std, size, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
     """Makes a tensor of shape `size` of normally distributed random numbers."""
     if requires_grad or pin_memory:
         _unsupported(requires_grad, pin_memory)
-    if generator is None and dtype is None and layout is None and device is None and out is None:
-        if mean.__class__ is not _Float:
-            mean = _real(mean, "normal", "mean")
-        if std.__class__ is not _Float:
-            std = _real(std, "normal", "std")
-        size, size_len = _ints(size, "normal", "size")
-        made = b_normal_size(mean, std, size, size_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if mean.__class__ is not _Float:
         mean = _real(mean, "normal", "mean")
     if std.__class__ is not _Float:
@@ -11199,12 +10172,12 @@ def _normal_size(mean, std, size, *, generator=None, dtype=None, layout=None, de
     status = c_normal_size(mean, std, size, size_len, None if generator is None else generator._h, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_first(_normal_tensors, _normal_size)
 def normal(*args, **kwargs):
     """normal(Tensor|Number mean, Tensor|Number std, *, Generator generator=None)
     Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
@@ -11226,17 +10199,9 @@ def normal(*args, **kwargs):
     raise _no_overload("normal", ('(Tensor|Number mean, Tensor|Number std, *, Generator generator=None)', '(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
+@_makes("T-", "tensor_words_bernoulli")
 def _bernoulli_default(input, *, generator=None, out=None):
     """Draws 0 or 1 for every element of `input`, which is the probability of 1."""
-    if generator is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "bernoulli", "input")
-        made = b_bernoulli(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "bernoulli", "input")
     if generator is not None and generator.__class__ is not _Generator:
@@ -11252,25 +10217,14 @@ def _bernoulli_default(input, *, generator=None, out=None):
     status = c_bernoulli(input._h, None if generator is None else generator._h, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TF-", "tensor_words_bernoulli_p")
 def _bernoulli_p(input, p, *, generator=None):
     """Draws 0 or 1, with probability `p` of 1, in the shape and dtype of `input`."""
-    if generator is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "bernoulli", "input")
-        if p.__class__ is not _Float:
-            p = _real(p, "bernoulli", "p")
-        made = b_bernoulli_p(input._h, p)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "bernoulli", "input")
     if p.__class__ is not _Float:
@@ -11281,12 +10235,12 @@ def _bernoulli_p(input, p, *, generator=None):
     status = c_bernoulli_p(input._h, p, None if generator is None else generator._h, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_first(_bernoulli_default, _bernoulli_p)
 def bernoulli(input, *args, **kwargs):
     """bernoulli(Tensor input, *, Generator generator=None)
     Draws 0 or 1 for every element of `input`, which is the probability of 1.
@@ -11308,19 +10262,9 @@ def bernoulli(input, *args, **kwargs):
     raise _no_overload("bernoulli", ('(Tensor input, *, Generator generator=None)', '(Tensor input, float p, *, Generator generator=None)'), args, kwargs)
 
 
+@_makes("TIB-", "tensor_words_multinomial")
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
     """Draws `num_samples` indices from each row of weights in `input`, of one or two dimensions."""
-    if replacement is False and generator is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "multinomial", "input")
-        if num_samples.__class__ is not _Int or not _LOW <= num_samples <= _HIGH:
-            num_samples = _integer(num_samples, "multinomial", "num_samples")
-        made = b_multinomial(input._h, num_samples)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "multinomial", "input")
     if num_samples.__class__ is not _Int or not _LOW <= num_samples <= _HIGH:
@@ -11340,23 +10284,14 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
     status = c_multinomial(input._h, num_samples, replacement, None if generator is None else generator._h, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("T-", "tensor_words_poisson")
 def poisson(input, *, generator=None):
     """Draws from the Poisson distributions whose rates are the elements of `input`."""
-    if generator is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "poisson", "input")
-        made = b_poisson(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "poisson", "input")
     if generator is not None and generator.__class__ is not _Generator:
@@ -11365,12 +10300,12 @@ def poisson(input, *, generator=None):
     status = c_poisson(input._h, None if generator is None else generator._h, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TFF-", "tensor_words_uniform_")
 def uniform_(input, from_=0, to=1, *, generator=None):
     """Fills `input` from the uniform distribution on [from_, to)."""
     if input.__class__ is not _Tensor:
@@ -11387,6 +10322,7 @@ def uniform_(input, from_=0, to=1, *, generator=None):
     return input
 
 
+@_changes("TFF-", "tensor_words_normal_")
 def normal_(input, mean=0, std=1, *, generator=None):
     """Fills `input` from the normal distribution."""
     if input.__class__ is not _Tensor:
@@ -11403,6 +10339,7 @@ def normal_(input, mean=0, std=1, *, generator=None):
     return input
 
 
+@_changes("T-", "tensor_words_random_")
 def _random__default(input, *, generator=None):
     """Fills `input` with random integers over the dtype's range, or for floats over the integers that they hold exactly."""
     if input.__class__ is not _Tensor:
@@ -11415,6 +10352,7 @@ def _random__default(input, *, generator=None):
     return input
 
 
+@_changes("TI-", "tensor_words_random__to")
 def _random__to(input, to, *, generator=None):
     """Fills `input` with random integers from [0, to)."""
     if input.__class__ is not _Tensor:
@@ -11429,6 +10367,7 @@ def _random__to(input, to, *, generator=None):
     return input
 
 
+@_changes("TIi-", "tensor_words_random__from")
 def _random__from(input, from_, to=None, *, generator=None):
     """Fills `input` with random integers from [from_, to)."""
     if input.__class__ is not _Tensor:
@@ -11445,6 +10384,7 @@ def _random__from(input, from_, to=None, *, generator=None):
     return input
 
 
+@_first(_random__default, _random__to, _random__from)
 def random_(input, *args, **kwargs):
     """random_(Tensor input, *, Generator generator=None)
     Fills `input` with random integers over the dtype's range, or for floats over the integers that they hold exactly.
@@ -11473,6 +10413,7 @@ def random_(input, *args, **kwargs):
     raise _no_overload("random_", ('(Tensor input, *, Generator generator=None)', '(Tensor input, int to, *, Generator generator=None)', '(Tensor input, int from_, int to=None, *, Generator generator=None)'), args, kwargs)
 
 
+@_changes("TF-", "tensor_words_bernoulli_")
 def _bernoulli__default(input, p=0.5, *, generator=None):
     """Fills `input` with 1 with probability `p`, otherwise 0."""
     if input.__class__ is not _Tensor:
@@ -11487,6 +10428,7 @@ def _bernoulli__default(input, p=0.5, *, generator=None):
     return input
 
 
+@_changes("TT-", "tensor_words_bernoulli__tensor")
 def _bernoulli__tensor(input, p, *, generator=None):
     """Fills `input` with 1 with the probabilities in `p`, which broadcasts to its shape, otherwise 0."""
     if input.__class__ is not _Tensor:
@@ -11501,6 +10443,7 @@ def _bernoulli__tensor(input, p, *, generator=None):
     return input
 
 
+@_first(_bernoulli__default)
 def bernoulli_(input, *args, **kwargs):
     """bernoulli_(Tensor input, float p=0.5, *, Generator generator=None)
     Fills `input` with 1 with probability `p`, otherwise 0.
@@ -11522,6 +10465,7 @@ def bernoulli_(input, *args, **kwargs):
     raise _no_overload("bernoulli_", ('(Tensor input, float p=0.5, *, Generator generator=None)', '(Tensor input, Tensor p, *, Generator generator=None)'), args, kwargs)
 
 
+@_changes("TF-", "tensor_words_exponential_")
 def exponential_(input, lambd=1, *, generator=None):
     """Fills `input` from the exponential distribution of rate `lambd`."""
     if input.__class__ is not _Tensor:
@@ -11536,6 +10480,7 @@ def exponential_(input, lambd=1, *, generator=None):
     return input
 
 
+@_changes("TFF-", "tensor_words_cauchy_")
 def cauchy_(input, median=0, sigma=1, *, generator=None):
     """Fills `input` from the Cauchy distribution."""
     if input.__class__ is not _Tensor:
@@ -11552,6 +10497,7 @@ def cauchy_(input, median=0, sigma=1, *, generator=None):
     return input
 
 
+@_changes("TFF-", "tensor_words_log_normal_")
 def log_normal_(input, mean=1, std=2, *, generator=None):
     """Fills `input` with numbers whose logarithms are normally distributed with the given mean and standard deviation."""
     if input.__class__ is not _Tensor:
@@ -11568,6 +10514,7 @@ def log_normal_(input, mean=1, std=2, *, generator=None):
     return input
 
 
+@_changes("TF-", "tensor_words_geometric_")
 def geometric_(input, p, *, generator=None):
     """Fills `input` from the geometric distribution with success probability `p`."""
     if input.__class__ is not _Tensor:
@@ -11655,11 +10602,12 @@ def generator_get_state(input):
     """The generator's state as a uint8 tensor, in PyTorch's layout."""
     if input.__class__ is not _Generator:
         input = _generator(input, "generator_get_state", "input")
-    made = b_generator_get_state(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_generator_get_state(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
@@ -11674,6 +10622,7 @@ def generator_set_state(input, state):
         raise _failure(status)
 
 
+@_makes("TlBd", "tensor_words_sum")
 def sum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
     """Adds up the elements over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Integers and bool give int64 unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
@@ -11686,15 +10635,6 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, k
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
-    if dim is None and keepdim is False and dtype is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "sum", "input")
-        made = b_sum(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "sum", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "sum", "dim")
@@ -11712,12 +10652,12 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, k
     status = c_sum(input._h, dim, dim_len, keepdim, dtype, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TlBd", "tensor_words_nansum")
 def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
     """As `sum`, with NaN counted as 0. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 
@@ -11728,15 +10668,6 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
-    if dim is None and keepdim is False and dtype is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "nansum", "input")
-        made = b_nansum(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "nansum", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "nansum", "dim")
@@ -11754,12 +10685,12 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent
     status = c_nansum(input._h, dim, dim_len, keepdim, dtype, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TiBd", "tensor_words_prod")
 def prod(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
     """Multiplies the elements along `dim`, or all of them. `keepdim` keeps the reduced dimension with size 1.
     Integers and bool give int64 unless `dtype` is given. An empty product is 1.
@@ -11771,15 +10702,6 @@ def prod(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, 
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
-    if dim is None and keepdim is False and dtype is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "prod", "input")
-        made = b_prod(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "prod", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -11798,12 +10720,12 @@ def prod(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, 
     status = c_prod(input._h, dim, keepdim, dtype, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TlBd", "tensor_words_mean")
 def mean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
     """Averages over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Integers and bool are refused unless `dtype` is given. An empty mean is NaN.
@@ -11815,15 +10737,6 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, 
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
-    if dim is None and keepdim is False and dtype is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "mean", "input")
-        made = b_mean(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "mean", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "mean", "dim")
@@ -11841,12 +10754,12 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, 
     status = c_mean(input._h, dim, dim_len, keepdim, dtype, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TlBd", "tensor_words_nanmean")
 def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
     """Averages the elements over `dim` that are not NaN. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 
@@ -11857,15 +10770,6 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absen
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
-    if dim is None and keepdim is False and dtype is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "nanmean", "input")
-        made = b_nanmean(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "nanmean", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "nanmean", "dim")
@@ -11883,12 +10787,12 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absen
     status = c_nanmean(input._h, dim, dim_len, keepdim, dtype, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TlB", "tensor_words_any")
 def any(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
     """Tells whether any element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
     `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
@@ -11900,15 +10804,6 @@ def any(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_abs
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
-    if dim is None and keepdim is False and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "any", "input")
-        made = b_any(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "any", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "any", "dim")
@@ -11925,12 +10820,12 @@ def any(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_abs
     status = c_any(input._h, dim, dim_len, keepdim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TlB", "tensor_words_all")
 def all(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
     """Tells whether every element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
     `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
@@ -11942,15 +10837,6 @@ def all(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_abs
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
-    if dim is None and keepdim is False and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "all", "input")
-        made = b_all(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "all", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "all", "dim")
@@ -11967,12 +10853,12 @@ def all(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_abs
     status = c_all(input._h, dim, dim_len, keepdim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("Tl", "tensor_words_count_nonzero")
 def count_nonzero(input, dim=None, *, axis=_absent):
     """Counts the elements over `dim` that are not zero, as int64. `dim` is one dimension or several; none, or an empty list, means all.
 
@@ -11981,15 +10867,6 @@ def count_nonzero(input, dim=None, *, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
-    if dim is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "count_nonzero", "input")
-        made = b_count_nonzero(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "count_nonzero", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "count_nonzero", "dim")
@@ -11997,23 +10874,14 @@ def count_nonzero(input, dim=None, *, axis=_absent):
     status = c_count_nonzero(input._h, dim, dim_len, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TB", "tensor_words_std")
 def _std_default(input, unbiased=True):
     """Standard deviation of all elements; `unbiased` divides by one less than their number."""
-    if unbiased is True:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "std", "input")
-        made = b_std(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "std", "input")
     if unbiased.__class__ is not _Bool:
@@ -12022,26 +10890,16 @@ def _std_default(input, unbiased=True):
     status = c_std(input._h, unbiased, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TlBB", "tensor_words_std_dim")
 def _std_dim(input, dim, unbiased=True, keepdim=False, *, out=None, keepdims=_absent):
     """Standard deviation over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1."""
     if keepdims is not _absent:
         keepdim = keepdims
-    if unbiased is True and keepdim is False and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "std", "input")
-        dim, dim_len = (None, 0) if dim is None else _ints(dim, "std", "dim")
-        made = b_std_dim(input._h, dim, dim_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "std", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "std", "dim")
@@ -12060,12 +10918,12 @@ def _std_dim(input, dim, unbiased=True, keepdim=False, *, out=None, keepdims=_ab
     status = c_std_dim(input._h, dim, dim_len, unbiased, keepdim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TlsB", "tensor_words_std_correction")
 def _std_correction(input, dim=None, *, correction=None, keepdim=False, out=None, axis=_absent, keepdims=_absent):
     """Standard deviation over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
@@ -12078,15 +10936,6 @@ def _std_correction(input, dim=None, *, correction=None, keepdim=False, out=None
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
-    if dim is None and correction is None and keepdim is False and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "std", "input")
-        made = b_std_correction(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "std", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "std", "dim")
@@ -12104,12 +10953,12 @@ def _std_correction(input, dim=None, *, correction=None, keepdim=False, out=None
     status = c_std_correction(input._h, dim, dim_len, correction, keepdim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_first(_std_default, _std_dim, _std_correction)
 def std(input, *args, **kwargs):
     """std(Tensor input, bool unbiased=True)
     Standard deviation of all elements; `unbiased` divides by one less than their number.
@@ -12142,17 +10991,9 @@ def std(input, *args, **kwargs):
     raise _no_overload("std", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
 
 
+@_makes("TB", "tensor_words_var")
 def _var_default(input, unbiased=True):
     """Variance of all elements; `unbiased` divides by one less than their number."""
-    if unbiased is True:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "var", "input")
-        made = b_var(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "var", "input")
     if unbiased.__class__ is not _Bool:
@@ -12161,26 +11002,16 @@ def _var_default(input, unbiased=True):
     status = c_var(input._h, unbiased, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TlBB", "tensor_words_var_dim")
 def _var_dim(input, dim, unbiased=True, keepdim=False, *, out=None, keepdims=_absent):
     """Variance over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1."""
     if keepdims is not _absent:
         keepdim = keepdims
-    if unbiased is True and keepdim is False and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "var", "input")
-        dim, dim_len = (None, 0) if dim is None else _ints(dim, "var", "dim")
-        made = b_var_dim(input._h, dim, dim_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "var", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "var", "dim")
@@ -12199,12 +11030,12 @@ def _var_dim(input, dim, unbiased=True, keepdim=False, *, out=None, keepdims=_ab
     status = c_var_dim(input._h, dim, dim_len, unbiased, keepdim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TlsB", "tensor_words_var_correction")
 def _var_correction(input, dim=None, *, correction=None, keepdim=False, out=None, axis=_absent, keepdims=_absent):
     """Variance over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
@@ -12217,15 +11048,6 @@ def _var_correction(input, dim=None, *, correction=None, keepdim=False, out=None
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
-    if dim is None and correction is None and keepdim is False and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "var", "input")
-        made = b_var_correction(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "var", "input")
     dim, dim_len = (None, 0) if dim is None else _ints(dim, "var", "dim")
@@ -12243,12 +11065,12 @@ def _var_correction(input, dim=None, *, correction=None, keepdim=False, out=None
     status = c_var_correction(input._h, dim, dim_len, correction, keepdim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_first(_var_default, _var_dim, _var_correction)
 def var(input, *args, **kwargs):
     """var(Tensor input, bool unbiased=True)
     Variance of all elements; `unbiased` divides by one less than their number.
@@ -12284,6 +11106,7 @@ def var(input, *args, **kwargs):
 _std_mean_default_result = _result_type("std_mean", ("std", "mean"))
 
 
+@_several(_std_mean_default_result, "TB", "tensor_words_std_mean")
 def _std_mean_default(input, unbiased=True):
     """Standard deviation and mean of all elements; `unbiased` divides by one less than their number."""
     if input.__class__ is not _Tensor:
@@ -12304,6 +11127,7 @@ def _std_mean_default(input, unbiased=True):
 _std_mean_dim_result = _result_type("std_mean", ("std", "mean"))
 
 
+@_several(_std_mean_dim_result, "TlBB", "tensor_words_std_mean_dim")
 def _std_mean_dim(input, dim, unbiased=True, keepdim=False, *, keepdims=_absent):
     """Standard deviation and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1."""
     if keepdims is not _absent:
@@ -12329,6 +11153,7 @@ def _std_mean_dim(input, dim, unbiased=True, keepdim=False, *, keepdims=_absent)
 _std_mean_correction_result = _result_type("std_mean", ("std", "mean"))
 
 
+@_several(_std_mean_correction_result, "TlsB", "tensor_words_std_mean_correction")
 def _std_mean_correction(input, dim=None, *, correction=None, keepdim=False, axis=_absent, keepdims=_absent):
     """Standard deviation and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
@@ -12358,6 +11183,7 @@ def _std_mean_correction(input, dim=None, *, correction=None, keepdim=False, axi
     return result
 
 
+@_first(_std_mean_default, _std_mean_dim, _std_mean_correction)
 def std_mean(input, *args, **kwargs):
     """std_mean(Tensor input, bool unbiased=True)
     Standard deviation and mean of all elements; `unbiased` divides by one less than their number.
@@ -12393,6 +11219,7 @@ def std_mean(input, *args, **kwargs):
 _var_mean_default_result = _result_type("var_mean", ("var", "mean"))
 
 
+@_several(_var_mean_default_result, "TB", "tensor_words_var_mean")
 def _var_mean_default(input, unbiased=True):
     """Variance and mean of all elements; `unbiased` divides by one less than their number."""
     if input.__class__ is not _Tensor:
@@ -12413,6 +11240,7 @@ def _var_mean_default(input, unbiased=True):
 _var_mean_dim_result = _result_type("var_mean", ("var", "mean"))
 
 
+@_several(_var_mean_dim_result, "TlBB", "tensor_words_var_mean_dim")
 def _var_mean_dim(input, dim, unbiased=True, keepdim=False, *, keepdims=_absent):
     """Variance and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1."""
     if keepdims is not _absent:
@@ -12438,6 +11266,7 @@ def _var_mean_dim(input, dim, unbiased=True, keepdim=False, *, keepdims=_absent)
 _var_mean_correction_result = _result_type("var_mean", ("var", "mean"))
 
 
+@_several(_var_mean_correction_result, "TlsB", "tensor_words_var_mean_correction")
 def _var_mean_correction(input, dim=None, *, correction=None, keepdim=False, axis=_absent, keepdims=_absent):
     """Variance and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
@@ -12467,6 +11296,7 @@ def _var_mean_correction(input, dim=None, *, correction=None, keepdim=False, axi
     return result
 
 
+@_first(_var_mean_default, _var_mean_dim, _var_mean_correction)
 def var_mean(input, *args, **kwargs):
     """var_mean(Tensor input, bool unbiased=True)
     Variance and mean of all elements; `unbiased` divides by one less than their number.
@@ -12499,6 +11329,7 @@ def var_mean(input, *args, **kwargs):
     raise _no_overload("var_mean", ('(Tensor input, bool unbiased=True)', '(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)', '(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)'), args, kwargs)
 
 
+@_makes("TslBd", "tensor_words_norm")
 def _norm_default(input, p=None, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
     """Vector norm over `dim`: the `p`-th root of the sum of |x|^p, 2 unless given. p of inf is the largest |x|, -inf the smallest, 0 the number
     of elements that are not zero. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
@@ -12511,15 +11342,6 @@ def _norm_default(input, p=None, dim=None, keepdim=False, *, dtype=None, out=Non
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
-    if p is None and dim is None and keepdim is False and dtype is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "norm", "input")
-        made = b_norm(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "norm", "input")
     p = _NO_SCALAR if p is None else _scalar(p, "norm", "p")
@@ -12538,12 +11360,12 @@ def _norm_default(input, p=None, dim=None, keepdim=False, *, dtype=None, out=Non
     status = c_norm(input._h, p, dim, dim_len, keepdim, dtype, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TUlBd", "tensor_words_norm_name")
 def _norm_name(input, p, dim=None, keepdim=False, *, dtype=None, out=None, axis=_absent, keepdims=_absent):
     """As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`; 'nuc' is the sum of the singular values of the matrices in two dimensions.
 
@@ -12554,16 +11376,6 @@ def _norm_name(input, p, dim=None, keepdim=False, *, dtype=None, out=None, axis=
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
-    if dim is None and keepdim is False and dtype is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "norm", "input")
-        p = _text(p, "norm", "p")
-        made = b_norm_name(input._h, p)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "norm", "input")
     p = _text(p, "norm", "p")
@@ -12582,12 +11394,12 @@ def _norm_name(input, p, dim=None, keepdim=False, *, dtype=None, out=None, axis=
     status = c_norm_name(input._h, p, dim, dim_len, keepdim, dtype, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_first(_norm_default, _norm_name)
 def norm(input, *args, **kwargs):
     """norm(Tensor input, Number p=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)
     Vector norm over `dim`: the `p`-th root of the sum of |x|^p, 2 unless given. p of inf is the largest |x|, -inf the smallest, 0 the number
@@ -12616,6 +11428,7 @@ def norm(input, *args, **kwargs):
     raise _no_overload("norm", ('(Tensor input, Number p=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)', '(Tensor input, str p, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)'), args, kwargs)
 
 
+@_makes("TLB", "tensor_words_amax")
 def amax(input, dim=(), keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
     """The largest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Reducing a dimension of size 0 is an error, for there is no largest of nothing.
@@ -12643,12 +11456,12 @@ def amax(input, dim=(), keepdim=False, *, out=None, axis=_absent, keepdims=_abse
     status = c_amax(input._h, dim, dim_len, keepdim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TLB", "tensor_words_amin")
 def amin(input, dim=(), keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
     """The smallest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Reducing a dimension of size 0 is an error, for there is no smallest of nothing.
@@ -12676,12 +11489,12 @@ def amin(input, dim=(), keepdim=False, *, out=None, axis=_absent, keepdims=_abse
     status = c_amin(input._h, dim, dim_len, keepdim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_max")
 def _max_default(input, *, out=None):
     """The largest of all elements, NaN where there is one. An input without elements is an error.
 
@@ -12697,17 +11510,19 @@ def _max_default(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_max(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_max(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
 _max_dim_result = _result_type("max", ("values", "indices"))
 
 
+@_several(_max_dim_result, "TIB", "tensor_words_max_dim")
 def _max_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     """The largest elements along `dim` and the int64 index of the first of each. NaN counts as larger than every number.
 
@@ -12739,6 +11554,7 @@ def _max_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     return result
 
 
+@_makes("TT", "tensor_words_max_other")
 def _max_other(input, other, *, out=None):
     """As `maximum`: the larger of two elements, NaN where either is."""
     if input.__class__ is not _Tensor:
@@ -12752,14 +11568,16 @@ def _max_other(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_max_other(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_max_other(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_first(_max_default, _max_dim, _max_other)
 def max(input, *args, **kwargs):
     """max(Tensor input)
     The largest of all elements, NaN where there is one. An input without elements is an error.
@@ -12793,6 +11611,7 @@ def max(input, *args, **kwargs):
     raise _no_overload("max", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)', '(Tensor input, Tensor other)'), args, kwargs)
 
 
+@_makes("T", "tensor_words_min")
 def _min_default(input, *, out=None):
     """The smallest of all elements, NaN where there is one. An input without elements is an error.
 
@@ -12808,17 +11627,19 @@ def _min_default(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_min(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_min(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
 _min_dim_result = _result_type("min", ("values", "indices"))
 
 
+@_several(_min_dim_result, "TIB", "tensor_words_min_dim")
 def _min_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     """The smallest elements along `dim` and the int64 index of the first of each. NaN counts as smaller than every number.
 
@@ -12850,6 +11671,7 @@ def _min_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     return result
 
 
+@_makes("TT", "tensor_words_min_other")
 def _min_other(input, other, *, out=None):
     """As `minimum`: the smaller of two elements, NaN where either is."""
     if input.__class__ is not _Tensor:
@@ -12863,14 +11685,16 @@ def _min_other(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_min_other(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_min_other(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_first(_min_default, _min_dim, _min_other)
 def min(input, *args, **kwargs):
     """min(Tensor input)
     The smallest of all elements, NaN where there is one. An input without elements is an error.
@@ -12907,6 +11731,7 @@ def min(input, *args, **kwargs):
 _aminmax_default_result = _result_type("aminmax", ("min", "max"))
 
 
+@_several(_aminmax_default_result, "TiB", "tensor_words_aminmax")
 def aminmax(input, *, dim=None, keepdim=False, out=None, axis=_absent, keepdims=_absent):
     """The smallest and the largest elements along `dim`, or of all.
 
@@ -12940,6 +11765,7 @@ def aminmax(input, *, dim=None, keepdim=False, out=None, axis=_absent, keepdims=
     return result
 
 
+@_makes("TiB", "tensor_words_argmax")
 def argmax(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
     """The int64 index of the first largest element along `dim`, or among all elements in row-major order. The first NaN counts as the largest.
 
@@ -12950,15 +11776,6 @@ def argmax(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
-    if dim is None and keepdim is False and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "argmax", "input")
-        made = b_argmax(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argmax", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -12976,12 +11793,12 @@ def argmax(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_
     status = c_argmax(input._h, dim, keepdim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TiB", "tensor_words_argmin")
 def argmin(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
     """The int64 index of the first smallest element along `dim`, or among all elements in row-major order. The first NaN counts as the smallest.
 
@@ -12992,15 +11809,6 @@ def argmin(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_
         dim = axis
     if keepdims is not _absent:
         keepdim = keepdims
-    if dim is None and keepdim is False and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "argmin", "input")
-        made = b_argmin(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argmin", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -13018,12 +11826,12 @@ def argmin(input, dim=None, keepdim=False, *, out=None, axis=_absent, keepdims=_
     status = c_argmin(input._h, dim, keepdim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_floor")
 def floor(input, *, out=None):
     """Rounds every element down to an integer. Integers stay as they are; bool and complex are refused.
 
@@ -13039,14 +11847,16 @@ def floor(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_floor(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_floor(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_floor_")
 def floor_(input):
     """Rounds every element down to an integer. Integers stay as they are; bool and complex are refused.
 
@@ -13061,6 +11871,7 @@ def floor_(input):
     return input
 
 
+@_makes("T", "tensor_words_ceil")
 def ceil(input, *, out=None):
     """Rounds every element up to an integer. Integers stay as they are; bool and complex are refused.
 
@@ -13076,14 +11887,16 @@ def ceil(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_ceil(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_ceil(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_ceil_")
 def ceil_(input):
     """Rounds every element up to an integer. Integers stay as they are; bool and complex are refused.
 
@@ -13098,6 +11911,7 @@ def ceil_(input):
     return input
 
 
+@_makes("T", "tensor_words_trunc")
 def trunc(input, *, out=None):
     """Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
 
@@ -13113,14 +11927,16 @@ def trunc(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_trunc(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_trunc(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_trunc_")
 def trunc_(input):
     """Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
 
@@ -13135,6 +11951,7 @@ def trunc_(input):
     return input
 
 
+@_makes("T", "tensor_words_fix")
 def fix(input, *, out=None):
     """Another name of `trunc`."""
     if input.__class__ is not _Tensor:
@@ -13146,14 +11963,16 @@ def fix(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_fix(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_fix(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_fix_")
 def fix_(input):
     """Another name of `trunc`."""
     if input.__class__ is not _Tensor:
@@ -13164,6 +11983,7 @@ def fix_(input):
     return input
 
 
+@_makes("TI", "tensor_words_round")
 def round(input, *, decimals=0, out=None):
     """Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
     negative). Integers stay as they are and accept no decimals.
@@ -13173,15 +11993,6 @@ def round(input, *, decimals=0, out=None):
     >>> torch.round(torch.tensor([1.234]), decimals=2)
     tensor([1.2300])
     """
-    if decimals.__class__ is _Int and decimals == 0 and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "round", "input")
-        made = b_round(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "round", "input")
     if decimals.__class__ is not _Int or not _LOW <= decimals <= _HIGH:
@@ -13197,12 +12008,12 @@ def round(input, *, decimals=0, out=None):
     status = c_round(input._h, decimals, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TI", "tensor_words_round_")
 def round_(input, *, decimals=0):
     """Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
     negative). Integers stay as they are and accept no decimals.
@@ -13222,6 +12033,7 @@ def round_(input, *, decimals=0):
     return input
 
 
+@_makes("T", "tensor_words_frac")
 def frac(input, *, out=None):
     """What `trunc` cuts off every element, with its sign. Integers are refused.
 
@@ -13237,14 +12049,16 @@ def frac(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_frac(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_frac(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_frac_")
 def frac_(input):
     """What `trunc` cuts off every element, with its sign. Integers are refused.
 
@@ -13259,6 +12073,7 @@ def frac_(input):
     return input
 
 
+@_makes("Ttt", "tensor_words_clamp_tensor")
 def _clamp_tensor(input, min=None, max=None, *, out=None):
     """`clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
     give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
@@ -13266,15 +12081,6 @@ def _clamp_tensor(input, min=None, max=None, *, out=None):
     >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
     """
-    if min is None and max is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "clamp", "input")
-        made = b_clamp_tensor(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "clamp", "input")
     if min is not None and min.__class__ is not _Tensor:
@@ -13292,12 +12098,12 @@ def _clamp_tensor(input, min=None, max=None, *, out=None):
     status = c_clamp_tensor(input._h, None if min is None else min._h, None if max is None else max._h, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("Tss", "tensor_words_clamp")
 def _clamp_default(input, min=None, max=None, *, out=None):
     """Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
     give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
@@ -13305,15 +12111,6 @@ def _clamp_default(input, min=None, max=None, *, out=None):
     >>> torch.clamp(torch.tensor([-1., 0.5, 3.]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    if min is None and max is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "clamp", "input")
-        made = b_clamp(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "clamp", "input")
     min = _NO_SCALAR if min is None else _scalar(min, "clamp", "min")
@@ -13329,12 +12126,12 @@ def _clamp_default(input, min=None, max=None, *, out=None):
     status = c_clamp(input._h, min, max, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_first(_clamp_tensor, _clamp_default)
 def clamp(input, *args, **kwargs):
     """clamp(Tensor input, Tensor min=None, Tensor max=None)
     `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
@@ -13361,6 +12158,7 @@ def clamp(input, *args, **kwargs):
     raise _no_overload("clamp", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
+@_changes("Ttt", "tensor_words_clamp_tensor_")
 def _clamp__tensor(input, min=None, max=None):
     """`clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
     give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
@@ -13380,6 +12178,7 @@ def _clamp__tensor(input, min=None, max=None):
     return input
 
 
+@_changes("Tss", "tensor_words_clamp_")
 def _clamp__default(input, min=None, max=None):
     """Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
     give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
@@ -13397,6 +12196,7 @@ def _clamp__default(input, min=None, max=None):
     return input
 
 
+@_first(_clamp__tensor, _clamp__default)
 def clamp_(input, *args, **kwargs):
     """clamp_(Tensor input, Tensor min=None, Tensor max=None)
     `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
@@ -13423,17 +12223,9 @@ def clamp_(input, *args, **kwargs):
     raise _no_overload("clamp_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
+@_makes("Ttt", "tensor_words_clip_tensor")
 def _clip_tensor(input, min=None, max=None, *, out=None):
     """Another name of `clamp`."""
-    if min is None and max is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "clip", "input")
-        made = b_clip_tensor(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "clip", "input")
     if min is not None and min.__class__ is not _Tensor:
@@ -13451,23 +12243,14 @@ def _clip_tensor(input, min=None, max=None, *, out=None):
     status = c_clip_tensor(input._h, None if min is None else min._h, None if max is None else max._h, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("Tss", "tensor_words_clip")
 def _clip_default(input, min=None, max=None, *, out=None):
     """Another name of `clamp`."""
-    if min is None and max is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "clip", "input")
-        made = b_clip(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "clip", "input")
     min = _NO_SCALAR if min is None else _scalar(min, "clip", "min")
@@ -13483,12 +12266,12 @@ def _clip_default(input, min=None, max=None, *, out=None):
     status = c_clip(input._h, min, max, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_first(_clip_tensor, _clip_default)
 def clip(input, *args, **kwargs):
     """clip(Tensor input, Tensor min=None, Tensor max=None)
     Another name of `clamp`.
@@ -13510,6 +12293,7 @@ def clip(input, *args, **kwargs):
     raise _no_overload("clip", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
+@_changes("Ttt", "tensor_words_clip_tensor_")
 def _clip__tensor(input, min=None, max=None):
     """Another name of `clamp`."""
     if input.__class__ is not _Tensor:
@@ -13524,6 +12308,7 @@ def _clip__tensor(input, min=None, max=None):
     return input
 
 
+@_changes("Tss", "tensor_words_clip_")
 def _clip__default(input, min=None, max=None):
     """Another name of `clamp`."""
     if input.__class__ is not _Tensor:
@@ -13536,6 +12321,7 @@ def _clip__default(input, min=None, max=None):
     return input
 
 
+@_first(_clip__tensor, _clip__default)
 def clip_(input, *args, **kwargs):
     """clip_(Tensor input, Tensor min=None, Tensor max=None)
     Another name of `clamp`.
@@ -13557,6 +12343,7 @@ def clip_(input, *args, **kwargs):
     raise _no_overload("clip_", ('(Tensor input, Tensor min=None, Tensor max=None)', '(Tensor input, Number min=None, Number max=None)'), args, kwargs)
 
 
+@_makes("TO", "tensor_words_clamp_min", "tensor_words_clamp_min_scalar")
 def clamp_min(input, min, *, out=None):
     """Limits every element to at least `min`: `clamp` with one bound.
 
@@ -13577,17 +12364,19 @@ def clamp_min(input, min, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if min.__class__ is _Scalar:
-        made = b_clamp_min_scalar(input._h, min)
+        status = c_clamp_min_scalar(input._h, min, cell.address)
     else:
-        made = b_clamp_min(input._h, min._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_clamp_min(input._h, min._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_clamp_min_", "tensor_words_clamp_min_scalar_")
 def clamp_min_(input, min):
     """Limits every element to at least `min`: `clamp` with one bound.
 
@@ -13607,6 +12396,7 @@ def clamp_min_(input, min):
     return input
 
 
+@_makes("TO", "tensor_words_clamp_max", "tensor_words_clamp_max_scalar")
 def clamp_max(input, max, *, out=None):
     """Limits every element to at most `max`: `clamp` with one bound.
 
@@ -13627,17 +12417,19 @@ def clamp_max(input, max, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if max.__class__ is _Scalar:
-        made = b_clamp_max_scalar(input._h, max)
+        status = c_clamp_max_scalar(input._h, max, cell.address)
     else:
-        made = b_clamp_max(input._h, max._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_clamp_max(input._h, max._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_clamp_max_", "tensor_words_clamp_max_scalar_")
 def clamp_max_(input, max):
     """Limits every element to at most `max`: `clamp` with one bound.
 
@@ -13657,6 +12449,7 @@ def clamp_max_(input, max):
     return input
 
 
+@_makes("TT", "tensor_words_maximum")
 def maximum(input, other, *, out=None):
     """The larger of `input` and `other`, element by element; the shapes broadcast. NaN wins over every number.
 
@@ -13674,14 +12467,16 @@ def maximum(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_maximum(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_maximum(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_minimum")
 def minimum(input, other, *, out=None):
     """The smaller of `input` and `other`, element by element; the shapes broadcast. NaN wins over every number.
 
@@ -13699,14 +12494,16 @@ def minimum(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_minimum(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_minimum(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_fmax")
 def fmax(input, other, *, out=None):
     """The larger of `input` and `other`, element by element; the shapes broadcast. A number wins over NaN.
 
@@ -13724,14 +12521,16 @@ def fmax(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_fmax(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_fmax(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_fmin")
 def fmin(input, other, *, out=None):
     """The smaller of `input` and `other`, element by element; the shapes broadcast. A number wins over NaN.
 
@@ -13749,14 +12548,16 @@ def fmin(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_fmin(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_fmin(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_relu")
 def relu(input):
     """Replaces negative elements by 0.
 
@@ -13765,14 +12566,16 @@ def relu(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "relu", "input")
-    made = b_relu(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_relu(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_relu_")
 def relu_(input):
     """Replaces negative elements by 0.
 
@@ -13787,23 +12590,13 @@ def relu_(input):
     return input
 
 
+@_makes("TId", "tensor_words_cumsum")
 def cumsum(input, dim, *, dtype=None, out=None):
     """Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
 
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
     """
-    if dtype is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "cumsum", "input")
-        if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-            dim = _integer(dim, "cumsum", "dim")
-        made = b_cumsum(input._h, dim)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cumsum", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -13820,12 +12613,12 @@ def cumsum(input, dim, *, dtype=None, out=None):
     status = c_cumsum(input._h, dim, dtype, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TId", "tensor_words_cumsum_")
 def cumsum_(input, dim, *, dtype=None):
     """Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
 
@@ -13843,23 +12636,13 @@ def cumsum_(input, dim, *, dtype=None):
     return input
 
 
+@_makes("TId", "tensor_words_cumprod")
 def cumprod(input, dim, *, dtype=None, out=None):
     """Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
 
     >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
     tensor([1, 2, 6])
     """
-    if dtype is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "cumprod", "input")
-        if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-            dim = _integer(dim, "cumprod", "dim")
-        made = b_cumprod(input._h, dim)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cumprod", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -13876,12 +12659,12 @@ def cumprod(input, dim, *, dtype=None, out=None):
     status = c_cumprod(input._h, dim, dtype, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("TId", "tensor_words_cumprod_")
 def cumprod_(input, dim, *, dtype=None):
     """Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays. Float32 accumulates in float64.
 
@@ -13902,6 +12685,7 @@ def cumprod_(input, dim, *, dtype=None):
 _cummax_default_result = _result_type("cummax", ("values", "indices"))
 
 
+@_several(_cummax_default_result, "TI", "tensor_words_cummax")
 def cummax(input, dim, *, out=None):
     """Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
 
@@ -13932,6 +12716,7 @@ def cummax(input, dim, *, out=None):
 _cummin_default_result = _result_type("cummin", ("values", "indices"))
 
 
+@_several(_cummin_default_result, "TI", "tensor_words_cummin")
 def cummin(input, dim, *, out=None):
     """Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
 
@@ -13959,6 +12744,7 @@ def cummin(input, dim, *, out=None):
     return result
 
 
+@_makes("TI", "tensor_words_logcumsumexp")
 def logcumsumexp(input, dim, *, out=None):
     """Logarithm of the running sum of exponentials along `dim`, without overflow.
 
@@ -13976,14 +12762,16 @@ def logcumsumexp(input, dim, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_logcumsumexp(input._h, dim)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_logcumsumexp(input._h, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TLB", "tensor_words_logsumexp")
 def logsumexp(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     """Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
     `keepdim` keeps reduced dimensions with size 1.
@@ -13993,16 +12781,6 @@ def logsumexp(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     """
     if keepdims is not _absent:
         keepdim = keepdims
-    if keepdim is False and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "logsumexp", "input")
-        dim, dim_len = _ints(dim, "logsumexp", "dim")
-        made = b_logsumexp(input._h, dim, dim_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "logsumexp", "input")
     dim, dim_len = _ints(dim, "logsumexp", "dim")
@@ -14019,29 +12797,18 @@ def logsumexp(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     status = c_logsumexp(input._h, dim, dim_len, keepdim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TId", "tensor_words_softmax")
 def softmax(input, dim, dtype=None, *, out=None):
     """e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
 
     >>> torch.softmax(torch.tensor([1., 1.]), 0)
     tensor([0.5000, 0.5000])
     """
-    if dtype is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "softmax", "input")
-        if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-            dim = _integer(dim, "softmax", "dim")
-        made = b_softmax(input._h, dim)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "softmax", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -14058,29 +12825,18 @@ def softmax(input, dim, dtype=None, *, out=None):
     status = c_softmax(input._h, dim, dtype, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TId", "tensor_words_log_softmax")
 def log_softmax(input, dim, dtype=None, *, out=None):
     """Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
 
     >>> torch.log_softmax(torch.tensor([1., 1.]), 0)
     tensor([-0.6931, -0.6931])
     """
-    if dtype is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "log_softmax", "input")
-        if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
-            dim = _integer(dim, "log_softmax", "dim")
-        made = b_log_softmax(input._h, dim)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "log_softmax", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -14097,8 +12853,7 @@ def log_softmax(input, dim, dtype=None, *, out=None):
     status = c_log_softmax(input._h, dim, dtype, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
@@ -14106,6 +12861,7 @@ def log_softmax(input, dim, dtype=None, *, out=None):
 _sort_default_result = _result_type("sort", ("values", "indices"))
 
 
+@_several(_sort_default_result, "TIB", "tensor_words_sort")
 def _sort_default(input, dim=-1, descending=False, *, out=None, axis=_absent):
     """Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
 
@@ -14140,6 +12896,7 @@ def _sort_default(input, dim=-1, descending=False, *, out=None, axis=_absent):
 _sort_stable_result = _result_type("sort", ("values", "indices"))
 
 
+@_several(_sort_stable_result, "TbIB", "tensor_words_sort_stable")
 def _sort_stable(input, *, stable, dim=-1, descending=False, out=None, axis=_absent):
     """As `sort`, which is always stable."""
     if axis is not _absent:
@@ -14168,6 +12925,7 @@ def _sort_stable(input, *, stable, dim=-1, descending=False, out=None, axis=_abs
     return result
 
 
+@_first(_sort_default)
 def sort(input, *args, **kwargs):
     """sort(Tensor input, int dim=-1, bool descending=False)
     Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
@@ -14192,6 +12950,7 @@ def sort(input, *args, **kwargs):
     raise _no_overload("sort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
 
 
+@_makes("TIB", "tensor_words_argsort")
 def _argsort_default(input, dim=-1, descending=False, *, axis=_absent):
     """The int64 indices that sort `input` along `dim`.
 
@@ -14200,15 +12959,6 @@ def _argsort_default(input, dim=-1, descending=False, *, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
-    if dim.__class__ is _Int and dim == -1 and descending is False:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "argsort", "input")
-        made = b_argsort(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argsort", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
@@ -14219,27 +12969,16 @@ def _argsort_default(input, dim=-1, descending=False, *, axis=_absent):
     status = c_argsort(input._h, dim, descending, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TBIB", "tensor_words_argsort_stable")
 def _argsort_stable(input, *, stable, dim=-1, descending=False, axis=_absent):
     """As `argsort`, which is always stable."""
     if axis is not _absent:
         dim = axis
-    if dim.__class__ is _Int and dim == -1 and descending is False:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "argsort", "input")
-        if stable.__class__ is not _Bool:
-            stable = _flag(stable, "argsort", "stable")
-        made = b_argsort_stable(input._h, stable)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "argsort", "input")
     if stable.__class__ is not _Bool:
@@ -14252,12 +12991,12 @@ def _argsort_stable(input, *, stable, dim=-1, descending=False, axis=_absent):
     status = c_argsort_stable(input._h, stable, dim, descending, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_first(_argsort_default)
 def argsort(input, *args, **kwargs):
     """argsort(Tensor input, int dim=-1, bool descending=False)
     The int64 indices that sort `input` along `dim`.
@@ -14282,6 +13021,7 @@ def argsort(input, *args, **kwargs):
     raise _no_overload("argsort", ('(Tensor input, int dim=-1, bool descending=False)', '(Tensor input, *, bool stable, int dim=-1, bool descending=False)'), args, kwargs)
 
 
+@_makes("T", "tensor_words_msort")
 def msort(input, *, out=None):
     """Sorts along the first dimension.
 
@@ -14297,17 +13037,19 @@ def msort(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_msort(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_msort(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
 _topk_default_result = _result_type("topk", ("values", "indices"))
 
 
+@_several(_topk_default_result, "TIIBB", "tensor_words_topk")
 def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None, axis=_absent):
     """The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
 
@@ -14343,6 +13085,7 @@ def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None, axis=_absent)
     return result
 
 
+@_makes("T", "tensor_words_median")
 def _median_default(input):
     """Of all elements, the lower median; NaN where there is one.
 
@@ -14351,17 +13094,19 @@ def _median_default(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "median", "input")
-    made = b_median(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_median(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
 _median_dim_result = _result_type("median", ("values", "indices"))
 
 
+@_several(_median_dim_result, "TIB", "tensor_words_median_dim")
 def _median_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     """Along `dim`, the lower median; NaN where there is one, and its int64 index."""
     if keepdims is not _absent:
@@ -14389,6 +13134,7 @@ def _median_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     return result
 
 
+@_first(_median_default, _median_dim)
 def median(input, *args, **kwargs):
     """median(Tensor input)
     Of all elements, the lower median; NaN where there is one.
@@ -14415,6 +13161,7 @@ def median(input, *args, **kwargs):
     raise _no_overload("median", ('(Tensor input)', '(Tensor input, int dim, bool keepdim=False)'), args, kwargs)
 
 
+@_makes("T", "tensor_words_nanmedian")
 def _nanmedian_default(input):
     """Of all elements, the lower median of what is not NaN.
 
@@ -14423,17 +13170,19 @@ def _nanmedian_default(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "nanmedian", "input")
-    made = b_nanmedian(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_nanmedian(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
 _nanmedian_dim_result = _result_type("nanmedian", ("values", "indices"))
 
 
+@_several(_nanmedian_dim_result, "TIB", "tensor_words_nanmedian_dim")
 def _nanmedian_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     """Along `dim`, the lower median of what is not NaN, and its int64 index."""
     if keepdims is not _absent:
@@ -14461,6 +13210,7 @@ def _nanmedian_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     return result
 
 
+@_first(_nanmedian_default, _nanmedian_dim)
 def nanmedian(input, *args, **kwargs):
     """nanmedian(Tensor input)
     Of all elements, the lower median of what is not NaN.
@@ -14490,6 +13240,7 @@ def nanmedian(input, *args, **kwargs):
 _kthvalue_default_result = _result_type("kthvalue", ("values", "indices"))
 
 
+@_several(_kthvalue_default_result, "TIIB", "tensor_words_kthvalue")
 def kthvalue(input, k, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
     """The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
 
@@ -14528,6 +13279,7 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdim
 _mode_default_result = _result_type("mode", ("values", "indices"))
 
 
+@_several(_mode_default_result, "TIB", "tensor_words_mode")
 def mode(input, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
     """The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence.
 
@@ -14561,6 +13313,7 @@ def mode(input, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_abse
     return result
 
 
+@_makes("TOBBut", "tensor_words_searchsorted", "tensor_words_searchsorted_scalar")
 def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None):
     """The position in `sorted_sequence`, sorted along its last dimension, before which each element of `input` could be inserted; after equal elements
     with `right` or `side` 'right'. The sequence is 1-D or agrees with `input` in all dimensions but the last. `sorter` holds the order of a
@@ -14569,20 +13322,6 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
     tensor([1, 2])
     """
-    if out_int32 is False and right is False and side is None and sorter is None and out is None:
-        if sorted_sequence.__class__ is not _Tensor:
-            sorted_sequence = _tensor(sorted_sequence, "searchsorted", "sorted_sequence")
-        if input.__class__ is not _Tensor:
-            input = _number(input, "searchsorted", "input")
-        if input.__class__ is _Scalar:
-            made = b_searchsorted_scalar(sorted_sequence._h, input)
-        else:
-            made = b_searchsorted(sorted_sequence._h, input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if sorted_sequence.__class__ is not _Tensor:
         sorted_sequence = _tensor(sorted_sequence, "searchsorted", "sorted_sequence")
     if input.__class__ is not _Tensor:
@@ -14611,32 +13350,18 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         status = c_searchsorted(sorted_sequence._h, input._h, out_int32, right, side, None if sorter is None else sorter._h, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("OTBB", "tensor_words_bucketize", "tensor_words_bucketize_scalar")
 def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
     """The index of the bucket between sorted `boundaries` (1-D) that each element of `input` belongs to, as `searchsorted` gives it.
 
     >>> torch.bucketize(torch.tensor([3, 4]), torch.tensor([1, 3, 5]))
     tensor([1, 2])
     """
-    if out_int32 is False and right is False and out is None:
-        if input.__class__ is not _Tensor:
-            input = _number(input, "bucketize", "input")
-        if boundaries.__class__ is not _Tensor:
-            boundaries = _tensor(boundaries, "bucketize", "boundaries")
-        if input.__class__ is _Scalar:
-            made = b_bucketize_scalar(input, boundaries._h)
-        else:
-            made = b_bucketize(input._h, boundaries._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _number(input, "bucketize", "input")
     if boundaries.__class__ is not _Tensor:
@@ -14662,8 +13387,7 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
         status = c_bucketize(input._h, boundaries._h, out_int32, right, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
@@ -14671,6 +13395,7 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
 _unique_default_result = _result_type("unique", ("output", "inverse_indices", "counts"))
 
 
+@_several(_unique_default_result, "TBBBi", "tensor_words_unique")
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None, *, axis=_absent):
     """The distinct elements of `input` in order, always sorted, as a vector; with `dim`, the distinct slices along it in lexicographic order. NaN comes last,
     and each counts as an element of its own. `inverse_indices`, int64, of the shape of `input` (a vector with `dim`), tells where among them each
@@ -14707,6 +13432,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 _unique_consecutive_default_result = _result_type("unique_consecutive", ("output", "inverse_indices", "counts"))
 
 
+@_several(_unique_consecutive_default_result, "TBBi", "tensor_words_unique_consecutive")
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None, *, axis=_absent):
     """As `unique` without sorting: of equal neighbours only the first is kept.
 
@@ -14736,6 +13462,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     return result
 
 
+@_makes("POBB", "tensor_words_isin", "tensor_words_isin_scalar")
 def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None):
     """Of each element of `elements` whether it is one of `test_elements`, or with `invert` whether it is not, as bool. dtypes are promoted first; NaN is never
     found. `assume_unique` has no effect.
@@ -14743,20 +13470,6 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None
     >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([3, 1]))
     tensor([ True, False,  True])
     """
-    if assume_unique is False and invert is False and out is None:
-        if elements.__class__ is not _Tensor:
-            elements = _operand(elements, "isin", "elements")
-        if test_elements.__class__ is not _Tensor:
-            test_elements = _number(test_elements, "isin", "test_elements")
-        if test_elements.__class__ is _Scalar:
-            made = b_isin_scalar(elements._h, test_elements)
-        else:
-            made = b_isin(elements._h, test_elements._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if elements.__class__ is not _Tensor:
         elements = _operand(elements, "isin", "elements")
     if test_elements.__class__ is not _Tensor:
@@ -14782,12 +13495,12 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None
         status = c_isin(elements._h, test_elements._h, assume_unique, invert, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_erf")
 def erf(input, *, out=None):
     """The error function of every element. Integers and bool count as the default dtype.
 
@@ -14803,14 +13516,16 @@ def erf(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_erf(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_erf(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_erf_")
 def erf_(input):
     """The error function of every element. Integers and bool count as the default dtype.
 
@@ -14825,6 +13540,7 @@ def erf_(input):
     return input
 
 
+@_makes("T", "tensor_words_erfc")
 def erfc(input, *, out=None):
     """1 - erf(`input`), accurate where erf is near 1. Integers and bool count as the default dtype.
 
@@ -14840,14 +13556,16 @@ def erfc(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_erfc(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_erfc(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_erfc_")
 def erfc_(input):
     """1 - erf(`input`), accurate where erf is near 1. Integers and bool count as the default dtype.
 
@@ -14862,6 +13580,7 @@ def erfc_(input):
     return input
 
 
+@_makes("T", "tensor_words_erfinv")
 def erfinv(input, *, out=None):
     """The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
 
@@ -14877,14 +13596,16 @@ def erfinv(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_erfinv(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_erfinv(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_erfinv_")
 def erfinv_(input):
     """The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
 
@@ -14899,6 +13620,7 @@ def erfinv_(input):
     return input
 
 
+@_makes("T", "tensor_words_lgamma")
 def lgamma(input, *, out=None):
     """The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
 
@@ -14914,14 +13636,16 @@ def lgamma(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_lgamma(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_lgamma(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_lgamma_")
 def lgamma_(input):
     """The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
 
@@ -14936,6 +13660,7 @@ def lgamma_(input):
     return input
 
 
+@_makes("T", "tensor_words_digamma")
 def digamma(input, *, out=None):
     """The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
 
@@ -14951,14 +13676,16 @@ def digamma(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_digamma(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_digamma(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_digamma_")
 def digamma_(input):
     """The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
 
@@ -14973,6 +13700,7 @@ def digamma_(input):
     return input
 
 
+@_makes("T", "tensor_words_i0")
 def i0(input, *, out=None):
     """The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
 
@@ -14988,14 +13716,16 @@ def i0(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_i0(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_i0(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_i0_")
 def i0_(input):
     """The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
 
@@ -15010,6 +13740,7 @@ def i0_(input):
     return input
 
 
+@_makes("T", "tensor_words_sinc")
 def sinc(input, *, out=None):
     """sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
 
@@ -15025,14 +13756,16 @@ def sinc(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_sinc(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_sinc(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_sinc_")
 def sinc_(input):
     """sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
 
@@ -15047,21 +13780,13 @@ def sinc_(input):
     return input
 
 
+@_makes("Tf", "tensor_words_logit")
 def logit(input, eps=None, *, out=None):
     """log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
 
     >>> torch.logit(torch.tensor([0.25, 0.5]))
     tensor([-1.0986,  0.0000])
     """
-    if eps is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "logit", "input")
-        made = b_logit(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "logit", "input")
     eps = None if eps is None else _double(eps, "logit", "eps")
@@ -15076,12 +13801,12 @@ def logit(input, eps=None, *, out=None):
     status = c_logit(input._h, eps, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("Tf", "tensor_words_logit_")
 def logit_(input, eps=None):
     """log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
 
@@ -15097,6 +13822,7 @@ def logit_(input, eps=None):
     return input
 
 
+@_makes("IT", "tensor_words_polygamma")
 def polygamma(n, input, *, out=None):
     """The `n`-th derivative of digamma, `n` >= 0. Integers and bool count as the default dtype.
 
@@ -15114,14 +13840,16 @@ def polygamma(n, input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_polygamma(n, input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_polygamma(n, input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TI", "tensor_words_mvlgamma")
 def mvlgamma(input, p, *, out=None):
     """The logarithm of the multivariate gamma function of dimension `p` >= 1. Integers and bool count as the default dtype.
 
@@ -15139,14 +13867,16 @@ def mvlgamma(input, p, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_mvlgamma(input._h, p)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_mvlgamma(input._h, p, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TI", "tensor_words_mvlgamma_")
 def mvlgamma_(input, p):
     """The logarithm of the multivariate gamma function of dimension `p` >= 1. Integers and bool count as the default dtype.
 
@@ -15163,6 +13893,7 @@ def mvlgamma_(input, p):
     return input
 
 
+@_makes("TT", "tensor_words_igamma")
 def igamma(input, other, *, out=None):
     """The regularised lower incomplete gamma function P(`input`, `other`); NaN of negative arguments. The shapes broadcast.
 
@@ -15180,14 +13911,16 @@ def igamma(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_igamma(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_igamma(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TT", "tensor_words_igamma_")
 def igamma_(input, other):
     """The regularised lower incomplete gamma function P(`input`, `other`); NaN of negative arguments. The shapes broadcast.
 
@@ -15204,6 +13937,7 @@ def igamma_(input, other):
     return input
 
 
+@_makes("TT", "tensor_words_igammac")
 def igammac(input, other, *, out=None):
     """The regularised upper incomplete gamma function Q(`input`, `other`); NaN of negative arguments. The shapes broadcast.
 
@@ -15221,14 +13955,16 @@ def igammac(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_igammac(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_igammac(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TT", "tensor_words_igammac_")
 def igammac_(input, other):
     """The regularised upper incomplete gamma function Q(`input`, `other`); NaN of negative arguments. The shapes broadcast.
 
@@ -15245,6 +13981,7 @@ def igammac_(input, other):
     return input
 
 
+@_makes("TT", "tensor_words_logaddexp")
 def logaddexp(input, other, *, out=None):
     """log(exp(`input`) + exp(`other`)) without overflow. The shapes broadcast.
 
@@ -15262,14 +13999,16 @@ def logaddexp(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_logaddexp(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_logaddexp(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_logaddexp2")
 def logaddexp2(input, other, *, out=None):
     """log2(2^`input` + 2^`other`) without overflow. The shapes broadcast.
 
@@ -15287,14 +14026,16 @@ def logaddexp2(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_logaddexp2(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_logaddexp2(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("PO", "tensor_words_xlogy", "tensor_words_xlogy_scalar")
 def xlogy(input, other, *, out=None):
     """`input` * log(`other`), 0 where `input` is 0 and `other` is not NaN. The shapes broadcast.
 
@@ -15315,17 +14056,19 @@ def xlogy(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_xlogy_scalar(input._h, other)
+        status = c_xlogy_scalar(input._h, other, cell.address)
     else:
-        made = b_xlogy(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_xlogy(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TO", "tensor_words_xlogy_", "tensor_words_xlogy_scalar_")
 def xlogy_(input, other):
     """`input` * log(`other`), 0 where `input` is 0 and `other` is not NaN. The shapes broadcast.
 
@@ -15345,6 +14088,7 @@ def xlogy_(input, other):
     return input
 
 
+@_makes("TT", "tensor_words_gcd")
 def gcd(input, other, *, out=None):
     """The greatest common divisor, never negative but for the most negative integer with itself or 0. The shapes broadcast.
 
@@ -15362,14 +14106,16 @@ def gcd(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_gcd(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_gcd(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TT", "tensor_words_gcd_")
 def gcd_(input, other):
     """The greatest common divisor, never negative but for the most negative integer with itself or 0. The shapes broadcast.
 
@@ -15386,6 +14132,7 @@ def gcd_(input, other):
     return input
 
 
+@_makes("TT", "tensor_words_lcm")
 def lcm(input, other, *, out=None):
     """The least common multiple. The shapes broadcast.
 
@@ -15403,14 +14150,16 @@ def lcm(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_lcm(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_lcm(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TT", "tensor_words_lcm_")
 def lcm_(input, other):
     """The least common multiple. The shapes broadcast.
 
@@ -15427,6 +14176,7 @@ def lcm_(input, other):
     return input
 
 
+@_makes("TT", "tensor_words_nextafter")
 def nextafter(input, other, *, out=None):
     """The next number of the dtype after `input` in the direction of `other`. The shapes broadcast.
 
@@ -15444,14 +14194,16 @@ def nextafter(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_nextafter(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_nextafter(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TT", "tensor_words_nextafter_")
 def nextafter_(input, other):
     """The next number of the dtype after `input` in the direction of `other`. The shapes broadcast.
 
@@ -15468,6 +14220,7 @@ def nextafter_(input, other):
     return input
 
 
+@_makes("TT", "tensor_words_heaviside")
 def heaviside(input, values, *, out=None):
     """0 where `input` is negative, 1 where it is positive, `values` where it is 0. The shapes broadcast; the dtypes must agree.
 
@@ -15485,14 +14238,16 @@ def heaviside(input, values, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_heaviside(input._h, values._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_heaviside(input._h, values._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TT", "tensor_words_heaviside_")
 def heaviside_(input, values):
     """0 where `input` is negative, 1 where it is positive, `values` where it is 0. The shapes broadcast; the dtypes must agree.
 
@@ -15509,6 +14264,7 @@ def heaviside_(input, values):
     return input
 
 
+@_makes("TT", "tensor_words_ldexp")
 def ldexp(input, other, *, out=None):
     """`input` * 2^`other`. The shapes broadcast.
 
@@ -15526,14 +14282,16 @@ def ldexp(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_ldexp(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_ldexp(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TT", "tensor_words_ldexp_")
 def ldexp_(input, other):
     """`input` * 2^`other`. The shapes broadcast.
 
@@ -15553,6 +14311,7 @@ def ldexp_(input, other):
 _frexp_default_result = _result_type("frexp", ("mantissa", "exponent"))
 
 
+@_several(_frexp_default_result, "T", "tensor_words_frexp")
 def frexp(input, *, out=None):
     """Splits every element into `mantissa` * 2^`exponent` with 1/2 <= |mantissa| < 1; `exponent` is int32. 0, NaN and infinities stay, with exponent 0.
 
@@ -15580,21 +14339,13 @@ def frexp(input, *, out=None):
     return result
 
 
+@_makes("Tfff", "tensor_words_nan_to_num")
 def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
     """Replaces NaN by `nan` (0 unless given) and infinities by `posinf` and `neginf` (the largest and smallest finite numbers of the dtype unless given); of complex numbers, in both parts.
 
     >>> torch.nan_to_num(torch.tensor([float('nan'), 1., float('inf')]), posinf=9.)
     tensor([0., 1., 9.])
     """
-    if nan is None and posinf is None and neginf is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "nan_to_num", "input")
-        made = b_nan_to_num(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "nan_to_num", "input")
     nan = None if nan is None else _double(nan, "nan_to_num", "nan")
@@ -15611,12 +14362,12 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
     status = c_nan_to_num(input._h, nan, posinf, neginf, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("Tfff", "tensor_words_nan_to_num_")
 def nan_to_num_(input, nan=None, posinf=None, neginf=None):
     """Replaces NaN by `nan` (0 unless given) and infinities by `posinf` and `neginf` (the largest and smallest finite numbers of the dtype unless given); of complex numbers, in both parts.
 
@@ -15634,6 +14385,7 @@ def nan_to_num_(input, nan=None, posinf=None, neginf=None):
     return input
 
 
+@_makes("T", "tensor_words_deg2rad")
 def deg2rad(input, *, out=None):
     """Turns degrees into radians. Integers and bool count as the default dtype.
 
@@ -15649,14 +14401,16 @@ def deg2rad(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_deg2rad(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_deg2rad(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_deg2rad_")
 def deg2rad_(input):
     """Turns degrees into radians. Integers and bool count as the default dtype.
 
@@ -15671,6 +14425,7 @@ def deg2rad_(input):
     return input
 
 
+@_makes("T", "tensor_words_rad2deg")
 def rad2deg(input, *, out=None):
     """Turns radians into degrees. Integers and bool count as the default dtype.
 
@@ -15686,14 +14441,16 @@ def rad2deg(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_rad2deg(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_rad2deg(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_rad2deg_")
 def rad2deg_(input):
     """Turns radians into degrees. Integers and bool count as the default dtype.
 
@@ -15708,6 +14465,7 @@ def rad2deg_(input):
     return input
 
 
+@_makes("TIItt", "tensor_words_diff")
 def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None, axis=_absent):
     """The `n`-th difference of neighbours along `dim`: out[i] = self[i+1] - self[i], `n` times. `prepend` and `append` are joined to `input` before.
     For bool, whether neighbours differ.
@@ -15717,15 +14475,6 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None, axis=_absen
     """
     if axis is not _absent:
         dim = axis
-    if n.__class__ is _Int and n == 1 and dim.__class__ is _Int and dim == -1 and prepend is None and append is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "diff", "input")
-        made = b_diff(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "diff", "input")
     if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
@@ -15747,12 +14496,12 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None, axis=_absen
     status = c_diff(input._h, n, dim, None if prepend is None else prepend._h, None if append is None else append._h, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TSI", "tensor_words_trapezoid")
 def _trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
     """Integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
 
@@ -15761,15 +14510,6 @@ def _trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
-    if dx is _ONE and dim.__class__ is _Int and dim == -1:
-        if y.__class__ is not _Tensor:
-            y = _tensor(y, "trapezoid", "y")
-        made = b_trapezoid(y._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if y.__class__ is not _Tensor:
         y = _tensor(y, "trapezoid", "y")
     if dx.__class__ is not _Scalar:
@@ -15780,27 +14520,16 @@ def _trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
     status = c_trapezoid(y._h, dx, dim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TTI", "tensor_words_trapezoid_x")
 def _trapezoid_x(y, x, *, dim=-1, axis=_absent):
     """Integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`."""
     if axis is not _absent:
         dim = axis
-    if dim.__class__ is _Int and dim == -1:
-        if y.__class__ is not _Tensor:
-            y = _tensor(y, "trapezoid", "y")
-        if x.__class__ is not _Tensor:
-            x = _tensor(x, "trapezoid", "x")
-        made = b_trapezoid_x(y._h, x._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if y.__class__ is not _Tensor:
         y = _tensor(y, "trapezoid", "y")
     if x.__class__ is not _Tensor:
@@ -15811,12 +14540,12 @@ def _trapezoid_x(y, x, *, dim=-1, axis=_absent):
     status = c_trapezoid_x(y._h, x._h, dim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_first(_trapezoid_default)
 def trapezoid(*args, **kwargs):
     """trapezoid(Tensor y, *, Number dx=1, int dim=-1)
     Integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
@@ -15843,6 +14572,7 @@ def trapezoid(*args, **kwargs):
     raise _no_overload("trapezoid", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
 
 
+@_makes("TSI", "tensor_words_trapz")
 def _trapz_default(y, *, dx=_ONE, dim=-1, axis=_absent):
     """As `trapezoid`: integral of `y` along `dim`, with points `dx` apart.
 
@@ -15851,15 +14581,6 @@ def _trapz_default(y, *, dx=_ONE, dim=-1, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
-    if dx is _ONE and dim.__class__ is _Int and dim == -1:
-        if y.__class__ is not _Tensor:
-            y = _tensor(y, "trapz", "y")
-        made = b_trapz(y._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if y.__class__ is not _Tensor:
         y = _tensor(y, "trapz", "y")
     if dx.__class__ is not _Scalar:
@@ -15870,27 +14591,16 @@ def _trapz_default(y, *, dx=_ONE, dim=-1, axis=_absent):
     status = c_trapz(y._h, dx, dim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TTI", "tensor_words_trapz_x")
 def _trapz_x(y, x, *, dim=-1, axis=_absent):
     """As `trapezoid`: integral of `y` along `dim`, at the points `x`, which broadcast with `y`."""
     if axis is not _absent:
         dim = axis
-    if dim.__class__ is _Int and dim == -1:
-        if y.__class__ is not _Tensor:
-            y = _tensor(y, "trapz", "y")
-        if x.__class__ is not _Tensor:
-            x = _tensor(x, "trapz", "x")
-        made = b_trapz_x(y._h, x._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if y.__class__ is not _Tensor:
         y = _tensor(y, "trapz", "y")
     if x.__class__ is not _Tensor:
@@ -15901,12 +14611,12 @@ def _trapz_x(y, x, *, dim=-1, axis=_absent):
     status = c_trapz_x(y._h, x._h, dim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_first(_trapz_default)
 def trapz(*args, **kwargs):
     """trapz(Tensor y, *, Number dx=1, int dim=-1)
     As `trapezoid`: integral of `y` along `dim`, with points `dx` apart.
@@ -15933,6 +14643,7 @@ def trapz(*args, **kwargs):
     raise _no_overload("trapz", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
 
 
+@_makes("TSI", "tensor_words_cumulative_trapezoid")
 def _cumulative_trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
     """Running integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
 
@@ -15941,15 +14652,6 @@ def _cumulative_trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
-    if dx is _ONE and dim.__class__ is _Int and dim == -1:
-        if y.__class__ is not _Tensor:
-            y = _tensor(y, "cumulative_trapezoid", "y")
-        made = b_cumulative_trapezoid(y._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if y.__class__ is not _Tensor:
         y = _tensor(y, "cumulative_trapezoid", "y")
     if dx.__class__ is not _Scalar:
@@ -15960,27 +14662,16 @@ def _cumulative_trapezoid_default(y, *, dx=_ONE, dim=-1, axis=_absent):
     status = c_cumulative_trapezoid(y._h, dx, dim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TTI", "tensor_words_cumulative_trapezoid_x")
 def _cumulative_trapezoid_x(y, x, *, dim=-1, axis=_absent):
     """Running integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`."""
     if axis is not _absent:
         dim = axis
-    if dim.__class__ is _Int and dim == -1:
-        if y.__class__ is not _Tensor:
-            y = _tensor(y, "cumulative_trapezoid", "y")
-        if x.__class__ is not _Tensor:
-            x = _tensor(x, "cumulative_trapezoid", "x")
-        made = b_cumulative_trapezoid_x(y._h, x._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if y.__class__ is not _Tensor:
         y = _tensor(y, "cumulative_trapezoid", "y")
     if x.__class__ is not _Tensor:
@@ -15991,12 +14682,12 @@ def _cumulative_trapezoid_x(y, x, *, dim=-1, axis=_absent):
     status = c_cumulative_trapezoid_x(y._h, x._h, dim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_first(_cumulative_trapezoid_default)
 def cumulative_trapezoid(*args, **kwargs):
     """cumulative_trapezoid(Tensor y, *, Number dx=1, int dim=-1)
     Running integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
@@ -16023,6 +14714,7 @@ def cumulative_trapezoid(*args, **kwargs):
     raise _no_overload("cumulative_trapezoid", ('(Tensor y, *, Number dx=1, int dim=-1)', '(Tensor y, Tensor x, *, int dim=-1)'), args, kwargs)
 
 
+@_makes("TItt", "tensor_words_cov")
 def cov(input, *, correction=1, fweights=None, aweights=None):
     """Covariance matrix of variables in rows and observations in columns (at most two dimensions). `fweights`, integers, count how often each
     observation occurs; `aweights`, floats, say how much it weighs. Sums are divided by the weight of the observations less `correction`.
@@ -16031,15 +14723,6 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     tensor([[ 1., -1.],
             [-1.,  1.]])
     """
-    if correction.__class__ is _Int and correction == 1 and fweights is None and aweights is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "cov", "input")
-        made = b_cov(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cov", "input")
     if correction.__class__ is not _Int or not _LOW <= correction <= _HIGH:
@@ -16052,12 +14735,12 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     status = c_cov(input._h, correction, None if fweights is None else fweights._h, None if aweights is None else aweights._h, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_corrcoef")
 def corrcoef(input):
     """Matrix of correlation coefficients of variables in rows and observations in columns, within [-1, 1].
 
@@ -16067,14 +14750,16 @@ def corrcoef(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "corrcoef", "input")
-    made = b_corrcoef(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_corrcoef(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TTi", "tensor_words_cross")
 def cross(input, other, dim=None, *, out=None, axis=_absent):
     """Cross product of vectors of three elements along `dim`, the first dimension of size 3 unless given; the others broadcast.
 
@@ -16083,17 +14768,6 @@ def cross(input, other, dim=None, *, out=None, axis=_absent):
     """
     if axis is not _absent:
         dim = axis
-    if dim is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "cross", "input")
-        if other.__class__ is not _Tensor:
-            other = _tensor(other, "cross", "other")
-        made = b_cross(input._h, other._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "cross", "input")
     if other.__class__ is not _Tensor:
@@ -16111,12 +14785,12 @@ def cross(input, other, dim=None, *, out=None, axis=_absent):
     status = c_cross(input._h, other._h, dim, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_trace")
 def trace(input):
     """Sum of a matrix's diagonal; int64 for integers.
 
@@ -16125,31 +14799,22 @@ def trace(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "trace", "input")
-    made = b_trace(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_trace(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TTS", "tensor_words_dist")
 def dist(input, other, p=2):
     """The `p`-norm of `input` - `other`, which broadcast.
 
     >>> torch.dist(torch.tensor([1., 2.]), torch.tensor([4., 6.]))
     tensor(5.)
     """
-    if p.__class__ is _Int and p == 2:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "dist", "input")
-        if other.__class__ is not _Tensor:
-            other = _tensor(other, "dist", "other")
-        made = b_dist(input._h, other._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "dist", "input")
     if other.__class__ is not _Tensor:
@@ -16160,12 +14825,12 @@ def dist(input, other, p=2):
     status = c_dist(input._h, other._h, p, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TtI", "tensor_words_bincount")
 def bincount(input, weights=None, minlength=0):
     """Counts how often each integer from 0 to the largest occurs in the vector `input` of integers >= 0: int64, at least `minlength` long. With `weights` of
     the same length, adds these up instead: float32 for float32 weights, otherwise float64.
@@ -16173,15 +14838,6 @@ def bincount(input, weights=None, minlength=0):
     >>> torch.bincount(torch.tensor([1, 3, 1]))
     tensor([0, 2, 0, 1])
     """
-    if weights is None and minlength.__class__ is _Int and minlength == 0:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "bincount", "input")
-        made = b_bincount(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "bincount", "input")
     if weights is not None and weights.__class__ is not _Tensor:
@@ -16192,12 +14848,12 @@ def bincount(input, weights=None, minlength=0):
     status = c_bincount(input._h, None if weights is None else weights._h, minlength, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TISS", "tensor_words_histc")
 def histc(input, bins=100, min=_ZERO, max=_ZERO, *, out=None):
     """Counts the elements in `bins` equal bins from `min` to `max`, or from the smallest to the largest where both are equal. Elements outside and NaN are left
     out; the last bin includes `max`. The result has the dtype of `input`; integers and bool are refused.
@@ -16205,15 +14861,6 @@ def histc(input, bins=100, min=_ZERO, max=_ZERO, *, out=None):
     >>> torch.histc(torch.tensor([1., 2., 1.]), 4, 0, 3)
     tensor([0., 2., 1., 0.])
     """
-    if bins.__class__ is _Int and bins == 100 and min is _ZERO and max is _ZERO and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "histc", "input")
-        made = b_histc(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "histc", "input")
     if bins.__class__ is not _Int or not _LOW <= bins <= _HIGH:
@@ -16233,8 +14880,7 @@ def histc(input, bins=100, min=_ZERO, max=_ZERO, *, out=None):
     status = c_histc(input._h, bins, min, max, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
@@ -16242,6 +14888,7 @@ def histc(input, bins=100, min=_ZERO, max=_ZERO, *, out=None):
 _histogram_default_result = _result_type("histogram", ("hist", "bin_edges"))
 
 
+@_several(_histogram_default_result, "TI-tB", "tensor_words_histogram")
 def _histogram_default(input, bins=100, *, range=None, weight=None, density=False, out=None):
     """Counts the elements of `input` (float32 or float64), or adds up their `weight` (of the shape and dtype of `input`), in `bins` equal bins
     of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
@@ -16279,6 +14926,7 @@ def _histogram_default(input, bins=100, *, range=None, weight=None, density=Fals
 _histogram_edges_result = _result_type("histogram", ("hist", "bin_edges"))
 
 
+@_several(_histogram_edges_result, "TTtB", "tensor_words_histogram_edges")
 def _histogram_edges(input, bins, *, weight=None, density=False, out=None):
     """As `histogram` with the ascending edges of the bins given as a vector of the dtype of `input`."""
     if input.__class__ is not _Tensor:
@@ -16306,6 +14954,7 @@ def _histogram_edges(input, bins, *, weight=None, density=False, out=None):
     return result
 
 
+@_first(_histogram_default)
 def histogram(input, *args, **kwargs):
     """histogram(Tensor input, int bins=100, *, sequence of float range=None, Tensor weight=None, bool density=False)
     Counts the elements of `input` (float32 or float64), or adds up their `weight` (of the shape and dtype of `input`), in `bins` equal bins
@@ -16332,6 +14981,7 @@ def histogram(input, *args, **kwargs):
     raise _no_overload("histogram", ('(Tensor input, int bins=100, *, sequence of float range=None, Tensor weight=None, bool density=False)', '(Tensor input, Tensor bins, *, Tensor weight=None, bool density=False)'), args, kwargs)
 
 
+@_lists("TL-tB", "tensor_words_histogramdd")
 def _histogramdd_default(input, bins, range=None, weight=None, density=False):
     """Counts points, which the last dimension of `input` (float32 or float64) holds, or adds up their `weight`, in a grid of `bins[d]` equal bins in dimension d. `range`
     holds two ends for each dimension; in its absence the range of the points is taken. Gives the histogram, and the edges of each dimension. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
@@ -16361,6 +15011,7 @@ def _histogramdd_default(input, bins, range=None, weight=None, density=False):
     return result
 
 
+@_lists("TA-tB", "tensor_words_histogramdd_edges")
 def _histogramdd_edges(input, bins, range=None, weight=None, density=False):
     """As `histogramdd` with the ascending edges of the bins of each dimension given as vectors of the dtype of `input`; `range` has no effect."""
     if input.__class__ is not _Tensor:
@@ -16382,6 +15033,7 @@ def _histogramdd_edges(input, bins, range=None, weight=None, density=False):
     return result
 
 
+@_first(_histogramdd_default, _histogramdd_edges)
 def histogramdd(input, *args, **kwargs):
     """histogramdd(Tensor input, sequence of int bins, sequence of float range=None, Tensor weight=None, bool density=False)
     Counts points, which the last dimension of `input` (float32 or float64) holds, or adds up their `weight`, in a grid of `bins[d]` equal bins in dimension d. `range`
@@ -16410,6 +15062,7 @@ def histogramdd(input, *args, **kwargs):
     raise _no_overload("histogramdd", ('(Tensor input, sequence of int bins, sequence of float range=None, Tensor weight=None, bool density=False)', '(Tensor input, sequence of Tensor bins, sequence of float range=None, Tensor weight=None, bool density=False)'), args, kwargs)
 
 
+@_makes("TOiBU", "tensor_words_quantile", "tensor_words_quantile_scalar")
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None, axis=_absent, keepdims=_absent):
     """Quantiles, NaN where an element is NaN. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
     `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
@@ -16447,12 +15100,12 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=N
         status = c_quantile(input._h, q._h, dim, keepdim, interpolation, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("TOiBU", "tensor_words_nanquantile", "tensor_words_nanquantile_scalar")
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None, axis=_absent, keepdims=_absent):
     """Quantiles of what is not NaN; NaN where nothing is left. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
     `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
@@ -16490,12 +15143,12 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", ou
         status = c_nanquantile(input._h, q._h, dim, keepdim, interpolation, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_lists("TslI", "tensor_words_gradient")
 def _gradient_default(input, *, spacing=None, dim=None, edge_order=1, axis=_absent):
     """Estimates the derivatives of samples along each of the dimensions `dim`, or all, a tensor of the shape of `input` for each: central differences inside, one-sided
     ones of order `edge_order`, 1 or 2, at the ends. `spacing` is the distance of neighbours, 1 unless given. Integers give the default dtype, after
@@ -16544,6 +15197,7 @@ def _gradient_scalars(input, *, spacing, dim=None, edge_order=1, axis=_absent):
     return result
 
 
+@_lists("TAlI", "tensor_words_gradient_tensors")
 def _gradient_tensors(input, *, spacing, dim=None, edge_order=1, axis=_absent):
     """As `gradient` with the coordinates of the samples given as a vector for each dimension."""
     if axis is not _absent:
@@ -16565,6 +15219,7 @@ def _gradient_tensors(input, *, spacing, dim=None, edge_order=1, axis=_absent):
     return result
 
 
+@_first(_gradient_default)
 def gradient(input, *args, **kwargs):
     """gradient(Tensor input, *, Number spacing=None, sequence of int dim=None, int edge_order=1)
     Estimates the derivatives of samples along each of the dimensions `dim`, or all, a tensor of the shape of `input` for each: central differences inside, one-sided
@@ -16596,6 +15251,7 @@ def gradient(input, *args, **kwargs):
     raise _no_overload("gradient", ('(Tensor input, *, Number spacing=None, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Number spacing, sequence of int dim=None, int edge_order=1)', '(Tensor input, *, sequence of Tensor spacing, sequence of int dim=None, int edge_order=1)'), args, kwargs)
 
 
+@_makes("TSIS", "tensor_words_renorm")
 def renorm(input, p, dim, maxnorm, *, out=None):
     """Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `input` has at least two
     dimensions and a floating or complex dtype.
@@ -16619,14 +15275,16 @@ def renorm(input, p, dim, maxnorm, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_renorm(input._h, p, dim, maxnorm)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_renorm(input._h, p, dim, maxnorm, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TSIS", "tensor_words_renorm_")
 def renorm_(input, p, dim, maxnorm):
     """Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `input` has at least two
     dimensions and a floating or complex dtype.
@@ -16653,22 +15311,13 @@ def from_data(data, size, *, dtype=None):
     """Makes a tensor of shape `size` from a copy of the elements at `data`, which lie in row-major order without gaps.
     `data` may be NULL only when there are no elements. `dtype` is the default dtype unless given.
     """
-    if dtype is None:
-        size, size_len = _ints(size, "from_data", "size")
-        made = b_from_data(data, size, size_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     size, size_len = _ints(size, "from_data", "size")
     dtype = -1 if dtype is None else _dtype_code(dtype, "from_data", "dtype")
     cell = _take() if _cells else _Cell()
     status = c_from_data(data, size, size_len, dtype, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
@@ -16686,11 +15335,12 @@ def from_blob(data, nbytes, dtype, size, stride, deleter, context, read_only):
     stride, stride_len = (None, 0) if stride is None else _ints(stride, "from_blob", "stride")
     if read_only.__class__ is not _Bool:
         read_only = _flag(read_only, "from_blob", "read_only")
-    made = b_from_blob(data, nbytes, dtype, size, size_len, stride, stride_len, deleter, context, read_only)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_from_blob(data, nbytes, dtype, size, size_len, stride, stride_len, deleter, context, read_only, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
@@ -16756,19 +15406,12 @@ def lend(input):
     return result
 
 
+@_makes("Ubid--", "tensor_words_from_file")
 def from_file(filename, *, shared=None, size=0, dtype=None, layout=None, device=None):
     """Maps the first `size` elements of a file as a tensor of one dimension. With `shared`, changes go to the file, which is made or
     lengthened where it is too short; otherwise they stay in this process, and the file must be long enough. A file must not be
     cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
     """
-    if shared is None and size.__class__ is _Int and size == 0 and dtype is None and layout is None and device is None:
-        filename = _text(filename, "from_file", "filename")
-        made = b_from_file(filename)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     filename = _text(filename, "from_file", "filename")
     shared = -1 if shared is None else _flag(shared, "from_file", "shared")
     if size.__class__ is not _Int or not _LOW <= size <= _HIGH:
@@ -16780,12 +15423,12 @@ def from_file(filename, *, shared=None, size=0, dtype=None, layout=None, device=
     status = c_from_file(filename, shared, size, dtype, layout, device, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_share_memory_")
 def share_memory_(input):
     """Moves the storage of `input` into memory that other processes can map; every tensor over the storage moves along. Memory of another
     library is copied. Storages whose memory an array of the host language shares cannot be moved.
@@ -16811,15 +15454,17 @@ def is_shared(input):
     return result
 
 
+@_makes("T", "tensor_words_pin_memory")
 def pin_memory(input):
     """Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "pin_memory", "input")
-    made = b_pin_memory(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_pin_memory(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
@@ -16912,15 +15557,6 @@ def storage_view(input, *, dtype=None):
     """All whole elements of `dtype` in the storage, as a tensor of one dimension that shares them. Bytes, uint8, unless
     given; the quantized dtypes give the integers that they keep.
     """
-    if dtype is None:
-        if input.__class__ is not _Storage:
-            input = _storage(input, "storage_view", "input")
-        made = b_storage_view(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Storage:
         input = _storage(input, "storage_view", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "storage_view", "dtype")
@@ -16928,8 +15564,7 @@ def storage_view(input, *, dtype=None):
     status = c_storage_view(input._h, dtype, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
@@ -17235,6 +15870,7 @@ def set_memory_limit(nbytes):
         raise _failure(status)
 
 
+@_views("TV", "tensor_words_view")
 def _view_default(input, size, *more):
     """Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
 
@@ -17247,14 +15883,16 @@ def _view_default(input, size, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "view", "input")
     size, size_len = _ints(size, "view", "size")
-    made = b_view(input._h, size, size_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_view(input._h, size, size_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("TD", "tensor_words_view_dtype")
 def _view_dtype(input, dtype):
     """The same bytes as elements of another dtype. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
     the other strides and the storage offset must divide.
@@ -17265,14 +15903,16 @@ def _view_dtype(input, dtype):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "view", "input")
     dtype = -1 if dtype is None else _dtype_code(dtype, "view", "dtype")
-    made = b_view_dtype(input._h, dtype)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_view_dtype(input._h, dtype, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_first(_view_default, _view_dtype)
 def view(input, *args, **kwargs):
     """view(Tensor input, sequence of int size)
     Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
@@ -17299,20 +15939,23 @@ def view(input, *args, **kwargs):
     raise _no_overload("view", ('(Tensor input, sequence of int size)', '(Tensor input, dtype dtype)'), args, kwargs)
 
 
+@_views("TT", "tensor_words_view_as")
 def view_as(input, other):
     """`view` with the shape of `other`."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "view_as", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "view_as", "other")
-    made = b_view_as(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_view_as(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("TV", "tensor_words_reshape")
 def reshape(input, shape, *more):
     """Another shape of the same elements, a view where strides allow it and a copy otherwise; one size may be -1.
 
@@ -17325,28 +15968,32 @@ def reshape(input, shape, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "reshape", "input")
     shape, shape_len = _ints(shape, "reshape", "shape")
-    made = b_reshape(input._h, shape, shape_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_reshape(input._h, shape, shape_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("TT", "tensor_words_reshape_as")
 def reshape_as(input, other):
     """`reshape` to the shape of `other`."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "reshape_as", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "reshape_as", "other")
-    made = b_reshape_as(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_reshape_as(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("TII", "tensor_words_flatten")
 def flatten(input, start_dim=0, end_dim=-1):
     """Joins dimensions `start_dim` to `end_dim` into one; a view where strides allow it.
 
@@ -17359,14 +16006,16 @@ def flatten(input, start_dim=0, end_dim=-1):
         start_dim = _integer(start_dim, "flatten", "start_dim")
     if end_dim.__class__ is not _Int or not _LOW <= end_dim <= _HIGH:
         end_dim = _integer(end_dim, "flatten", "end_dim")
-    made = b_flatten(input._h, start_dim, end_dim)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_flatten(input._h, start_dim, end_dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("TIL", "tensor_words_unflatten")
 def unflatten(input, dim, sizes):
     """Splits dimension `dim` into several of the given sizes, one of which may be -1."""
     if input.__class__ is not _Tensor:
@@ -17374,38 +16023,44 @@ def unflatten(input, dim, sizes):
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "unflatten", "dim")
     sizes, sizes_len = _ints(sizes, "unflatten", "sizes")
-    made = b_unflatten(input._h, dim, sizes, sizes_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_unflatten(input._h, dim, sizes, sizes_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("T", "tensor_words_ravel")
 def ravel(input):
     """A contiguous one-dimensional tensor of the elements; a view where `input` is contiguous."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "ravel", "input")
-    made = b_ravel(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_ravel(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("T", "tensor_words_t_matrix")
 def t(input):
     """Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "t", "input")
-    made = b_t_matrix(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_t_matrix(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("T", "tensor_words_t_matrix_")
 def t_(input):
     """Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused."""
     if input.__class__ is not _Tensor:
@@ -17416,6 +16071,7 @@ def t_(input):
     return input
 
 
+@_views("TII", "tensor_words_transpose")
 def transpose(input, dim0, dim1):
     """Swaps two dimensions.
 
@@ -17429,14 +16085,16 @@ def transpose(input, dim0, dim1):
         dim0 = _integer(dim0, "transpose", "dim0")
     if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "transpose", "dim1")
-    made = b_transpose(input._h, dim0, dim1)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_transpose(input._h, dim0, dim1, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TII", "tensor_words_transpose_")
 def transpose_(input, dim0, dim1):
     """Swaps two dimensions.
 
@@ -17456,6 +16114,7 @@ def transpose_(input, dim0, dim1):
     return input
 
 
+@_views("TII", "tensor_words_swapaxes")
 def swapaxes(input, axis0, axis1):
     """`transpose` under NumPy's name."""
     if input.__class__ is not _Tensor:
@@ -17464,14 +16123,16 @@ def swapaxes(input, axis0, axis1):
         axis0 = _integer(axis0, "swapaxes", "axis0")
     if axis1.__class__ is not _Int or not _LOW <= axis1 <= _HIGH:
         axis1 = _integer(axis1, "swapaxes", "axis1")
-    made = b_swapaxes(input._h, axis0, axis1)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_swapaxes(input._h, axis0, axis1, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TII", "tensor_words_swapaxes_")
 def swapaxes_(input, axis0, axis1):
     """`transpose` under NumPy's name."""
     if input.__class__ is not _Tensor:
@@ -17486,6 +16147,7 @@ def swapaxes_(input, axis0, axis1):
     return input
 
 
+@_views("TII", "tensor_words_swapdims")
 def swapdims(input, dim0, dim1):
     """`transpose` under another name."""
     if input.__class__ is not _Tensor:
@@ -17494,14 +16156,16 @@ def swapdims(input, dim0, dim1):
         dim0 = _integer(dim0, "swapdims", "dim0")
     if dim1.__class__ is not _Int or not _LOW <= dim1 <= _HIGH:
         dim1 = _integer(dim1, "swapdims", "dim1")
-    made = b_swapdims(input._h, dim0, dim1)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_swapdims(input._h, dim0, dim1, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TII", "tensor_words_swapdims_")
 def swapdims_(input, dim0, dim1):
     """`transpose` under another name."""
     if input.__class__ is not _Tensor:
@@ -17516,6 +16180,7 @@ def swapdims_(input, dim0, dim1):
     return input
 
 
+@_views("TV", "tensor_words_permute")
 def permute(input, dims, *more):
     """Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `input`.
 
@@ -17527,14 +16192,16 @@ def permute(input, dims, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "permute", "input")
     dims, dims_len = _ints(dims, "permute", "dims")
-    made = b_permute(input._h, dims, dims_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_permute(input._h, dims, dims_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("TII", "tensor_words_movedim")
 def _movedim_default(input, source, destination):
     """Moves dimension `source` to `destination`; the others keep their order."""
     if input.__class__ is not _Tensor:
@@ -17543,28 +16210,32 @@ def _movedim_default(input, source, destination):
         source = _integer(source, "movedim", "source")
     if destination.__class__ is not _Int or not _LOW <= destination <= _HIGH:
         destination = _integer(destination, "movedim", "destination")
-    made = b_movedim(input._h, source, destination)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_movedim(input._h, source, destination, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("TLL", "tensor_words_movedim_list")
 def _movedim_list(input, source, destination):
     """Moves several dimensions; the others keep their order."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "movedim", "input")
     source, source_len = _ints(source, "movedim", "source")
     destination, destination_len = _ints(destination, "movedim", "destination")
-    made = b_movedim_list(input._h, source, source_len, destination, destination_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_movedim_list(input._h, source, source_len, destination, destination_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_first(_movedim_default, _movedim_list)
 def movedim(input, *args, **kwargs):
     """movedim(Tensor input, int source, int destination)
     Moves dimension `source` to `destination`; the others keep their order.
@@ -17586,6 +16257,7 @@ def movedim(input, *args, **kwargs):
     raise _no_overload("movedim", ('(Tensor input, int source, int destination)', '(Tensor input, sequence of int source, sequence of int destination)'), args, kwargs)
 
 
+@_views("TII", "tensor_words_moveaxis")
 def _moveaxis_default(input, source, destination):
     """Moves dimension `source` to `destination`; the others keep their order."""
     if input.__class__ is not _Tensor:
@@ -17594,28 +16266,32 @@ def _moveaxis_default(input, source, destination):
         source = _integer(source, "moveaxis", "source")
     if destination.__class__ is not _Int or not _LOW <= destination <= _HIGH:
         destination = _integer(destination, "moveaxis", "destination")
-    made = b_moveaxis(input._h, source, destination)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_moveaxis(input._h, source, destination, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("TLL", "tensor_words_moveaxis_list")
 def _moveaxis_list(input, source, destination):
     """Moves several dimensions; the others keep their order."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "moveaxis", "input")
     source, source_len = _ints(source, "moveaxis", "source")
     destination, destination_len = _ints(destination, "moveaxis", "destination")
-    made = b_moveaxis_list(input._h, source, source_len, destination, destination_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_moveaxis_list(input._h, source, source_len, destination, destination_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_first(_moveaxis_default, _moveaxis_list)
 def moveaxis(input, *args, **kwargs):
     """moveaxis(Tensor input, int source, int destination)
     Moves dimension `source` to `destination`; the others keep their order.
@@ -17637,66 +16313,77 @@ def moveaxis(input, *args, **kwargs):
     raise _no_overload("moveaxis", ('(Tensor input, int source, int destination)', '(Tensor input, sequence of int source, sequence of int destination)'), args, kwargs)
 
 
+@_views("T", "tensor_words_T")
 def T(input):
     """Reverses the order of dimensions. An attribute in Python."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "T", "input")
-    made = b_T(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_T(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("T", "tensor_words_mT")
 def mT(input):
     """Swaps the last two dimensions. An attribute in Python."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "mT", "input")
-    made = b_mT(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_mT(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("T", "tensor_words_mH")
 def mH(input):
     """Swaps the last two dimensions and conjugates; a copy for complex dtypes. An attribute in Python."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "mH", "input")
-    made = b_mH(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_mH(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("T", "tensor_words_H")
 def H(input):
     """`mH` of a matrix; a zero-dim tensor stays as it is. An attribute in Python."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "H", "input")
-    made = b_H(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_H(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("T", "tensor_words_adjoint")
 def adjoint(input):
     """Swaps the last two dimensions and conjugates; a copy for complex dtypes."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "adjoint", "input")
-    made = b_adjoint(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_adjoint(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("TVB", "tensor_words_expand")
 def expand(input, size, *more, implicit=False):
     """Repeats dimensions of size 1, and adds leading ones, with stride 0 instead of copies. A size of -1 keeps a dimension.
 
@@ -17706,16 +16393,6 @@ def expand(input, size, *more, implicit=False):
     """
     if more:
         size = (size, *more)
-    if implicit is False:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "expand", "input")
-        size, size_len = _ints(size, "expand", "size")
-        made = b_expand(input._h, size, size_len)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "expand", "input")
     size, size_len = _ints(size, "expand", "size")
@@ -17725,26 +16402,28 @@ def expand(input, size, *more, implicit=False):
     status = c_expand(input._h, size, size_len, implicit, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_views("TT", "tensor_words_expand_as")
 def expand_as(input, other):
     """`expand` to the shape of `other`."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "expand_as", "input")
     if other.__class__ is not _Tensor:
         other = _tensor(other, "expand_as", "other")
-    made = b_expand_as(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_expand_as(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("TV", "tensor_words_broadcast_to")
 def broadcast_to(input, size, *more):
     """`expand` under its array API name."""
     if more:
@@ -17752,14 +16431,16 @@ def broadcast_to(input, size, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "broadcast_to", "input")
     size, size_len = _ints(size, "broadcast_to", "size")
-    made = b_broadcast_to(input._h, size, size_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_broadcast_to(input._h, size, size_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("T", "tensor_words_squeeze")
 def _squeeze_default(input):
     """Drops all dimensions of size 1.
 
@@ -17768,28 +16449,32 @@ def _squeeze_default(input):
     """
     if input.__class__ is not _Tensor:
         input = _tensor(input, "squeeze", "input")
-    made = b_squeeze(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_squeeze(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("TI", "tensor_words_squeeze_dim")
 def _squeeze_dim(input, dim):
     """Drops dimension `dim` if its size is 1."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "squeeze", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "squeeze", "dim")
-    made = b_squeeze_dim(input._h, dim)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_squeeze_dim(input._h, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("TV", "tensor_words_squeeze_dims")
 def _squeeze_dims(input, dim, *more):
     """Drops those of the listed dimensions whose size is 1."""
     if more:
@@ -17797,14 +16482,16 @@ def _squeeze_dims(input, dim, *more):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "squeeze", "input")
     dim, dim_len = _ints(dim, "squeeze", "dim")
-    made = b_squeeze_dims(input._h, dim, dim_len)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_squeeze_dims(input._h, dim, dim_len, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_first(_squeeze_default, _squeeze_dim, _squeeze_dims)
 def squeeze(input, *args, **kwargs):
     """squeeze(Tensor input)
     Drops all dimensions of size 1.
@@ -17838,6 +16525,7 @@ def squeeze(input, *args, **kwargs):
     raise _no_overload("squeeze", ('(Tensor input)', '(Tensor input, int dim)', '(Tensor input, sequence of int dim)'), args, kwargs)
 
 
+@_changes("T", "tensor_words_squeeze_")
 def _squeeze__default(input):
     """Drops all dimensions of size 1.
 
@@ -17852,6 +16540,7 @@ def _squeeze__default(input):
     return input
 
 
+@_changes("TI", "tensor_words_squeeze_dim_")
 def _squeeze__dim(input, dim):
     """Drops dimension `dim` if its size is 1."""
     if input.__class__ is not _Tensor:
@@ -17864,6 +16553,7 @@ def _squeeze__dim(input, dim):
     return input
 
 
+@_changes("TV", "tensor_words_squeeze_dims_")
 def _squeeze__dims(input, dim, *more):
     """Drops those of the listed dimensions whose size is 1."""
     if more:
@@ -17877,6 +16567,7 @@ def _squeeze__dims(input, dim, *more):
     return input
 
 
+@_first(_squeeze__default, _squeeze__dim, _squeeze__dims)
 def squeeze_(input, *args, **kwargs):
     """squeeze_(Tensor input)
     Drops all dimensions of size 1.
@@ -17910,6 +16601,7 @@ def squeeze_(input, *args, **kwargs):
     raise _no_overload("squeeze_", ('(Tensor input)', '(Tensor input, int dim)', '(Tensor input, sequence of int dim)'), args, kwargs)
 
 
+@_views("TI", "tensor_words_unsqueeze")
 def unsqueeze(input, dim):
     """Inserts a dimension of size 1 at `dim`.
 
@@ -17921,14 +16613,16 @@ def unsqueeze(input, dim):
         input = _tensor(input, "unsqueeze", "input")
     if dim.__class__ is not _Int or not _LOW <= dim <= _HIGH:
         dim = _integer(dim, "unsqueeze", "dim")
-    made = b_unsqueeze(input._h, dim)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_unsqueeze(input._h, dim, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TI", "tensor_words_unsqueeze_")
 def unsqueeze_(input, dim):
     """Inserts a dimension of size 1 at `dim`.
 
@@ -17946,6 +16640,7 @@ def unsqueeze_(input, dim):
     return input
 
 
+@_views("TIII", "tensor_words_narrow")
 def _narrow_default(input, dim, start, length):
     """Positions `start` to `start + length` of dimension `dim`."""
     if input.__class__ is not _Tensor:
@@ -17956,14 +16651,16 @@ def _narrow_default(input, dim, start, length):
         start = _integer(start, "narrow", "start")
     if length.__class__ is not _Int or not _LOW <= length <= _HIGH:
         length = _integer(length, "narrow", "length")
-    made = b_narrow(input._h, dim, start, length)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_narrow(input._h, dim, start, length, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("TITI", "tensor_words_narrow_tensor")
 def _narrow_tensor(input, dim, start, length):
     """`narrow` from a position that a zero-dim integral tensor holds."""
     if input.__class__ is not _Tensor:
@@ -17974,14 +16671,16 @@ def _narrow_tensor(input, dim, start, length):
         start = _tensor(start, "narrow", "start")
     if length.__class__ is not _Int or not _LOW <= length <= _HIGH:
         length = _integer(length, "narrow", "length")
-    made = b_narrow_tensor(input._h, dim, start._h, length)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_narrow_tensor(input._h, dim, start._h, length, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_first(_narrow_default, _narrow_tensor)
 def narrow(input, *args, **kwargs):
     """narrow(Tensor input, int dim, int start, int length)
     Positions `start` to `start + length` of dimension `dim`.
@@ -18005,6 +16704,7 @@ def narrow(input, *args, **kwargs):
     raise _no_overload("narrow", ('(Tensor input, int dim, int start, int length)', '(Tensor input, int dim, Tensor start, int length)'), args, kwargs)
 
 
+@_views("TII", "tensor_words_select")
 def select(input, dim, index):
     """Position `index` of dimension `dim`, which goes away."""
     if input.__class__ is not _Tensor:
@@ -18013,14 +16713,16 @@ def select(input, dim, index):
         dim = _integer(dim, "select", "dim")
     if index.__class__ is not _Int or not _LOW <= index <= _HIGH:
         index = _integer(index, "select", "index")
-    made = b_select(input._h, dim, index)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_select(input._h, dim, index, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("TIiiI", "tensor_words_slice")
 def slice(input, dim=0, start=None, end=None, step=1, *, axis=_absent):
     """Positions start:end:step of a dimension, by Python's rules; `step` must be positive."""
     if axis is not _absent:
@@ -18035,14 +16737,16 @@ def slice(input, dim=0, start=None, end=None, step=1, *, axis=_absent):
         end = _optional_integer(end, "slice", "end")
     if step.__class__ is not _Int or not _LOW <= step <= _HIGH:
         step = _integer(step, "slice", "step")
-    made = b_slice(input._h, dim, start, end, step)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_slice(input._h, dim, start, end, step, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("TLLi", "tensor_words_as_strided")
 def as_strided(input, size, stride, storage_offset=None):
     """Views the storage of `input` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `input` is used."""
     if input.__class__ is not _Tensor:
@@ -18051,14 +16755,16 @@ def as_strided(input, size, stride, storage_offset=None):
     stride, stride_len = _ints(stride, "as_strided", "stride")
     if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _optional_integer(storage_offset, "as_strided", "storage_offset")
-    made = b_as_strided(input._h, size, size_len, stride, stride_len, storage_offset)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_as_strided(input._h, size, size_len, stride, stride_len, storage_offset, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_changes("TLLi", "tensor_words_as_strided_")
 def as_strided_(input, size, stride, storage_offset=None):
     """Views the storage of `input` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `input` is used."""
     if input.__class__ is not _Tensor:
@@ -18073,6 +16779,7 @@ def as_strided_(input, size, stride, storage_offset=None):
     return input
 
 
+@_views("TIII", "tensor_words_unfold")
 def unfold(input, dimension, size, step):
     """All windows of `size` positions of a dimension, `step` apart; the positions in a window become the last dimension.
 
@@ -18089,14 +16796,16 @@ def unfold(input, dimension, size, step):
         size = _integer(size, "unfold", "size")
     if step.__class__ is not _Int or not _LOW <= step <= _HIGH:
         step = _integer(step, "unfold", "step")
-    made = b_unfold(input._h, dimension, size, step)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_unfold(input._h, dimension, size, step, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("TIII", "tensor_words_diagonal")
 def diagonal(input, offset=0, dim1=0, dim2=1):
     """Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension."""
     if input.__class__ is not _Tensor:
@@ -18107,26 +16816,30 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
         dim1 = _integer(dim1, "diagonal", "dim1")
     if dim2.__class__ is not _Int or not _LOW <= dim2 <= _HIGH:
         dim2 = _integer(dim2, "diagonal", "dim2")
-    made = b_diagonal(input._h, offset, dim1, dim2)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_diagonal(input._h, offset, dim1, dim2, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_views("T", "tensor_words_detach")
 def detach(input):
     """Another tensor over the same memory."""
     if input.__class__ is not _Tensor:
         input = _tensor(input, "detach", "input")
-    made = b_detach(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_detach(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_lists("TI", "tensor_words_unbind")
 def unbind(input, dim=0, *, axis=_absent):
     """Every position of dimension `dim`, which goes away."""
     if axis is not _absent:
@@ -18146,6 +16859,7 @@ def unbind(input, dim=0, *, axis=_absent):
     return result
 
 
+@_lists("TII", "tensor_words_split")
 def _split_default(tensor, split_size_or_sections, dim=0, *, axis=_absent):
     """Cuts a dimension into pieces of `split_size`, the last of which may be smaller."""
     if axis is not _absent:
@@ -18167,6 +16881,7 @@ def _split_default(tensor, split_size_or_sections, dim=0, *, axis=_absent):
     return result
 
 
+@_lists("TLI", "tensor_words_split_sizes")
 def _split_sizes(tensor, split_size_or_sections, dim=0, *, axis=_absent):
     """Cuts a dimension into pieces of the listed sizes, which must add up to its size."""
     if axis is not _absent:
@@ -18187,6 +16902,7 @@ def _split_sizes(tensor, split_size_or_sections, dim=0, *, axis=_absent):
     return result
 
 
+@_first(_split_default, _split_sizes)
 def split(*args, **kwargs):
     """split(Tensor tensor, int split_size_or_sections, int dim=0)
     Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
@@ -18210,6 +16926,7 @@ def split(*args, **kwargs):
     raise _no_overload("split", ('(Tensor tensor, int split_size_or_sections, int dim=0)', '(Tensor tensor, sequence of int split_size_or_sections, int dim=0)'), args, kwargs)
 
 
+@_lists("TLI", "tensor_words_split_with_sizes")
 def split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
     """Cuts a dimension into pieces of the listed sizes, which must add up to its size."""
     if axis is not _absent:
@@ -18230,6 +16947,7 @@ def split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
     return result
 
 
+@_lists("TII", "tensor_words_chunk")
 def chunk(input, chunks, dim=0, *, axis=_absent):
     """Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller."""
     if axis is not _absent:
@@ -18251,6 +16969,7 @@ def chunk(input, chunks, dim=0, *, axis=_absent):
     return result
 
 
+@_lists("TII", "tensor_words_unsafe_chunk")
 def unsafe_chunk(input, chunks, dim=0, *, axis=_absent):
     """Another name of `chunk`."""
     if axis is not _absent:
@@ -18272,6 +16991,7 @@ def unsafe_chunk(input, chunks, dim=0, *, axis=_absent):
     return result
 
 
+@_lists("TII", "tensor_words_unsafe_split")
 def unsafe_split(input, split_size, dim=0, *, axis=_absent):
     """Another name of `split`."""
     if axis is not _absent:
@@ -18293,6 +17013,7 @@ def unsafe_split(input, split_size, dim=0, *, axis=_absent):
     return result
 
 
+@_lists("TLI", "tensor_words_unsafe_split_with_sizes")
 def unsafe_split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
     """Another name of `split_with_sizes`."""
     if axis is not _absent:
@@ -18313,6 +17034,7 @@ def unsafe_split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
     return result
 
 
+@_lists("TII", "tensor_words_tensor_split")
 def _tensor_split_default(input, sections, dim=0, *, axis=_absent):
     """Cuts a dimension into `sections` pieces whose sizes differ by at most 1."""
     if axis is not _absent:
@@ -18334,6 +17056,7 @@ def _tensor_split_default(input, sections, dim=0, *, axis=_absent):
     return result
 
 
+@_lists("TLI", "tensor_words_tensor_split_indices")
 def _tensor_split_indices(input, indices, dim=0, *, axis=_absent):
     """Cuts a dimension before each of the listed positions."""
     if axis is not _absent:
@@ -18354,6 +17077,7 @@ def _tensor_split_indices(input, indices, dim=0, *, axis=_absent):
     return result
 
 
+@_lists("TTI", "tensor_words_tensor_split_tensor")
 def _tensor_split_tensor(input, tensor_indices_or_sections, dim=0, *, axis=_absent):
     """`tensor_split` by a CPU int64 tensor: a zero-dim one counts sections, a one-dim one lists positions."""
     if axis is not _absent:
@@ -18375,6 +17099,7 @@ def _tensor_split_tensor(input, tensor_indices_or_sections, dim=0, *, axis=_abse
     return result
 
 
+@_first(_tensor_split_default, _tensor_split_indices, _tensor_split_tensor)
 def tensor_split(input, *args, **kwargs):
     """tensor_split(Tensor input, int sections, int dim=0)
     Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
@@ -18405,6 +17130,7 @@ def tensor_split(input, *args, **kwargs):
     raise _no_overload("tensor_split", ('(Tensor input, int sections, int dim=0)', '(Tensor input, sequence of int indices, int dim=0)', '(Tensor input, Tensor tensor_indices_or_sections, int dim=0)'), args, kwargs)
 
 
+@_lists("TI", "tensor_words_hsplit")
 def _hsplit_default(input, sections):
     """Cuts columns (the only dimension of a vector) into equal sections; the size must divide."""
     if input.__class__ is not _Tensor:
@@ -18422,6 +17148,7 @@ def _hsplit_default(input, sections):
     return result
 
 
+@_lists("TV", "tensor_words_hsplit_indices")
 def _hsplit_indices(input, indices, *more):
     """Cuts columns (the only dimension of a vector) before the listed positions."""
     if more:
@@ -18440,6 +17167,7 @@ def _hsplit_indices(input, indices, *more):
     return result
 
 
+@_first(_hsplit_default, _hsplit_indices)
 def hsplit(input, *args, **kwargs):
     """hsplit(Tensor input, int sections)
     Cuts columns (the only dimension of a vector) into equal sections; the size must divide.
@@ -18461,6 +17189,7 @@ def hsplit(input, *args, **kwargs):
     raise _no_overload("hsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
 
 
+@_lists("TI", "tensor_words_vsplit")
 def _vsplit_default(input, sections):
     """Cuts rows into equal sections; the size must divide."""
     if input.__class__ is not _Tensor:
@@ -18478,6 +17207,7 @@ def _vsplit_default(input, sections):
     return result
 
 
+@_lists("TV", "tensor_words_vsplit_indices")
 def _vsplit_indices(input, indices, *more):
     """Cuts rows before the listed positions."""
     if more:
@@ -18496,6 +17226,7 @@ def _vsplit_indices(input, indices, *more):
     return result
 
 
+@_first(_vsplit_default, _vsplit_indices)
 def vsplit(input, *args, **kwargs):
     """vsplit(Tensor input, int sections)
     Cuts rows into equal sections; the size must divide.
@@ -18517,6 +17248,7 @@ def vsplit(input, *args, **kwargs):
     raise _no_overload("vsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
 
 
+@_lists("TI", "tensor_words_dsplit")
 def _dsplit_default(input, sections):
     """Cuts dimension 2 into equal sections; the size must divide."""
     if input.__class__ is not _Tensor:
@@ -18534,6 +17266,7 @@ def _dsplit_default(input, sections):
     return result
 
 
+@_lists("TV", "tensor_words_dsplit_indices")
 def _dsplit_indices(input, indices, *more):
     """Cuts dimension 2 before the listed positions."""
     if more:
@@ -18552,6 +17285,7 @@ def _dsplit_indices(input, indices, *more):
     return result
 
 
+@_first(_dsplit_default, _dsplit_indices)
 def dsplit(input, *args, **kwargs):
     """dsplit(Tensor input, int sections)
     Cuts dimension 2 into equal sections; the size must divide.
@@ -18573,25 +17307,15 @@ def dsplit(input, *args, **kwargs):
     raise _no_overload("dsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
 
 
-def __add__(input, other):
+@_first(add)
+def __add__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "add", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "add", "other")
-    if other.__class__ is _Scalar:
-        made = b_add_scalar(input._h, other)
-    else:
-        made = b_add(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
-    return result
+    return add(self, other)
 _Tensor.__add__ = __add__
 
 
+@_first(add)
 def __radd__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18599,6 +17323,7 @@ def __radd__(self, other):
 _Tensor.__radd__ = __radd__
 
 
+@_first(add_)
 def __iadd__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18606,25 +17331,15 @@ def __iadd__(self, other):
 _Tensor.__iadd__ = __iadd__
 
 
-def __sub__(input, other):
+@_first(sub)
+def __sub__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "sub", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "sub", "other")
-    if other.__class__ is _Scalar:
-        made = b_sub_scalar(input._h, other)
-    else:
-        made = b_sub(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
-    return result
+    return sub(self, other)
 _Tensor.__sub__ = __sub__
 
 
+@_reflected(sub)
 def __rsub__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18632,6 +17347,7 @@ def __rsub__(self, other):
 _Tensor.__rsub__ = __rsub__
 
 
+@_first(sub_)
 def __isub__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18639,25 +17355,15 @@ def __isub__(self, other):
 _Tensor.__isub__ = __isub__
 
 
-def __mul__(input, other):
+@_first(mul)
+def __mul__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "mul", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "mul", "other")
-    if other.__class__ is _Scalar:
-        made = b_mul_scalar(input._h, other)
-    else:
-        made = b_mul(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
-    return result
+    return mul(self, other)
 _Tensor.__mul__ = __mul__
 
 
+@_first(mul)
 def __rmul__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18665,6 +17371,7 @@ def __rmul__(self, other):
 _Tensor.__rmul__ = __rmul__
 
 
+@_first(mul_)
 def __imul__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18672,25 +17379,15 @@ def __imul__(self, other):
 _Tensor.__imul__ = __imul__
 
 
-def __truediv__(input, other):
+@_first(div)
+def __truediv__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "div", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "div", "other")
-    if other.__class__ is _Scalar:
-        made = b_div_scalar(input._h, other)
-    else:
-        made = b_div(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
-    return result
+    return div(self, other)
 _Tensor.__truediv__ = __truediv__
 
 
+@_reflected(div)
 def __rtruediv__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18698,6 +17395,7 @@ def __rtruediv__(self, other):
 _Tensor.__rtruediv__ = __rtruediv__
 
 
+@_first(div_)
 def __itruediv__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18705,25 +17403,15 @@ def __itruediv__(self, other):
 _Tensor.__itruediv__ = __itruediv__
 
 
-def __floordiv__(input, other):
+@_first(floor_divide)
+def __floordiv__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "floor_divide", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "floor_divide", "other")
-    if other.__class__ is _Scalar:
-        made = b_floor_divide_scalar(input._h, other)
-    else:
-        made = b_floor_divide(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
-    return result
+    return floor_divide(self, other)
 _Tensor.__floordiv__ = __floordiv__
 
 
+@_reflected(floor_divide)
 def __rfloordiv__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18731,6 +17419,7 @@ def __rfloordiv__(self, other):
 _Tensor.__rfloordiv__ = __rfloordiv__
 
 
+@_first(floor_divide_)
 def __ifloordiv__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18738,25 +17427,15 @@ def __ifloordiv__(self, other):
 _Tensor.__ifloordiv__ = __ifloordiv__
 
 
-def __mod__(input, other):
+@_first(remainder)
+def __mod__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "remainder", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "remainder", "other")
-    if other.__class__ is _Scalar:
-        made = b_remainder_scalar(input._h, other)
-    else:
-        made = b_remainder(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
-    return result
+    return remainder(self, other)
 _Tensor.__mod__ = __mod__
 
 
+@_reflected(remainder)
 def __rmod__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18764,6 +17443,7 @@ def __rmod__(self, other):
 _Tensor.__rmod__ = __rmod__
 
 
+@_first(remainder_)
 def __imod__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18771,25 +17451,15 @@ def __imod__(self, other):
 _Tensor.__imod__ = __imod__
 
 
-def __pow__(input, exponent):
-    if exponent.__class__ is not _Tensor and not _is_operand(exponent):
+@_first(pow)
+def __pow__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "pow", "input")
-    if exponent.__class__ is not _Tensor:
-        exponent = _number(exponent, "pow", "exponent")
-    if exponent.__class__ is _Scalar:
-        made = b_pow_scalar(input._h, exponent)
-    else:
-        made = b_pow(input._h, exponent._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
-    return result
+    return pow(self, other)
 _Tensor.__pow__ = __pow__
 
 
+@_reflected(pow)
 def __rpow__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18797,6 +17467,7 @@ def __rpow__(self, other):
 _Tensor.__rpow__ = __rpow__
 
 
+@_first(pow_)
 def __ipow__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18804,22 +17475,15 @@ def __ipow__(self, other):
 _Tensor.__ipow__ = __ipow__
 
 
-def __matmul__(input, other):
-    if other.__class__ is not _Tensor and not _is_tensor(other):
+@_first(matmul)
+def __matmul__(self, other):
+    if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "matmul", "input")
-    if other.__class__ is not _Tensor:
-        other = _tensor(other, "matmul", "other")
-    made = b_matmul(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
-    return result
+    return matmul(self, other)
 _Tensor.__matmul__ = __matmul__
 
 
+@_reflected(matmul)
 def __rmatmul__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18827,25 +17491,15 @@ def __rmatmul__(self, other):
 _Tensor.__rmatmul__ = __rmatmul__
 
 
-def __and__(input, other):
+@_first(bitwise_and)
+def __and__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "bitwise_and", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "bitwise_and", "other")
-    if other.__class__ is _Scalar:
-        made = b_bitwise_and_scalar(input._h, other)
-    else:
-        made = b_bitwise_and(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
-    return result
+    return bitwise_and(self, other)
 _Tensor.__and__ = __and__
 
 
+@_first(bitwise_and)
 def __rand__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18853,6 +17507,7 @@ def __rand__(self, other):
 _Tensor.__rand__ = __rand__
 
 
+@_first(bitwise_and_)
 def __iand__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18860,25 +17515,15 @@ def __iand__(self, other):
 _Tensor.__iand__ = __iand__
 
 
-def __or__(input, other):
+@_first(bitwise_or)
+def __or__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "bitwise_or", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "bitwise_or", "other")
-    if other.__class__ is _Scalar:
-        made = b_bitwise_or_scalar(input._h, other)
-    else:
-        made = b_bitwise_or(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
-    return result
+    return bitwise_or(self, other)
 _Tensor.__or__ = __or__
 
 
+@_first(bitwise_or)
 def __ror__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18886,6 +17531,7 @@ def __ror__(self, other):
 _Tensor.__ror__ = __ror__
 
 
+@_first(bitwise_or_)
 def __ior__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18893,25 +17539,15 @@ def __ior__(self, other):
 _Tensor.__ior__ = __ior__
 
 
-def __xor__(input, other):
+@_first(bitwise_xor)
+def __xor__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "bitwise_xor", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "bitwise_xor", "other")
-    if other.__class__ is _Scalar:
-        made = b_bitwise_xor_scalar(input._h, other)
-    else:
-        made = b_bitwise_xor(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
-    return result
+    return bitwise_xor(self, other)
 _Tensor.__xor__ = __xor__
 
 
+@_first(bitwise_xor)
 def __rxor__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18919,6 +17555,7 @@ def __rxor__(self, other):
 _Tensor.__rxor__ = __rxor__
 
 
+@_first(bitwise_xor_)
 def __ixor__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18926,25 +17563,15 @@ def __ixor__(self, other):
 _Tensor.__ixor__ = __ixor__
 
 
-def __lshift__(input, other):
+@_first(bitwise_left_shift)
+def __lshift__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "bitwise_left_shift", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "bitwise_left_shift", "other")
-    if other.__class__ is _Scalar:
-        made = b_bitwise_left_shift_scalar(input._h, other)
-    else:
-        made = b_bitwise_left_shift(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
-    return result
+    return bitwise_left_shift(self, other)
 _Tensor.__lshift__ = __lshift__
 
 
+@_reflected(bitwise_left_shift)
 def __rlshift__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18952,6 +17579,7 @@ def __rlshift__(self, other):
 _Tensor.__rlshift__ = __rlshift__
 
 
+@_first(bitwise_left_shift_)
 def __ilshift__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18959,25 +17587,15 @@ def __ilshift__(self, other):
 _Tensor.__ilshift__ = __ilshift__
 
 
-def __rshift__(input, other):
+@_first(bitwise_right_shift)
+def __rshift__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    if input.__class__ is not _Tensor:
-        input = _operand(input, "bitwise_right_shift", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "bitwise_right_shift", "other")
-    if other.__class__ is _Scalar:
-        made = b_bitwise_right_shift_scalar(input._h, other)
-    else:
-        made = b_bitwise_right_shift(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
-    return result
+    return bitwise_right_shift(self, other)
 _Tensor.__rshift__ = __rshift__
 
 
+@_reflected(bitwise_right_shift)
 def __rrshift__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18985,6 +17603,7 @@ def __rrshift__(self, other):
 _Tensor.__rrshift__ = __rrshift__
 
 
+@_first(bitwise_right_shift_)
 def __irshift__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
@@ -18992,135 +17611,73 @@ def __irshift__(self, other):
 _Tensor.__irshift__ = __irshift__
 
 
-def __eq__(input, other):
+@_first(eq)
+def __eq__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "eq", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "eq", "other")
-    if other.__class__ is _Scalar:
-        made = b_eq_scalar(input._h, other)
-    else:
-        made = b_eq(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
-    return result
+    return eq(self, other)
 _Tensor.__eq__ = __eq__
 
 
-def __ne__(input, other):
+@_first(ne)
+def __ne__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "ne", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "ne", "other")
-    if other.__class__ is _Scalar:
-        made = b_ne_scalar(input._h, other)
-    else:
-        made = b_ne(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
-    return result
+    return ne(self, other)
 _Tensor.__ne__ = __ne__
 
 
-def __lt__(input, other):
+@_first(lt)
+def __lt__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "lt", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "lt", "other")
-    if other.__class__ is _Scalar:
-        made = b_lt_scalar(input._h, other)
-    else:
-        made = b_lt(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
-    return result
+    return lt(self, other)
 _Tensor.__lt__ = __lt__
 
 
-def __le__(input, other):
+@_first(le)
+def __le__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "le", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "le", "other")
-    if other.__class__ is _Scalar:
-        made = b_le_scalar(input._h, other)
-    else:
-        made = b_le(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
-    return result
+    return le(self, other)
 _Tensor.__le__ = __le__
 
 
-def __gt__(input, other):
+@_first(gt)
+def __gt__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "gt", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "gt", "other")
-    if other.__class__ is _Scalar:
-        made = b_gt_scalar(input._h, other)
-    else:
-        made = b_gt(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
-    return result
+    return gt(self, other)
 _Tensor.__gt__ = __gt__
 
 
-def __ge__(input, other):
+@_first(ge)
+def __ge__(self, other):
     if other.__class__ is not _Tensor and not _is_operand(other):
         return NotImplemented
-    if input.__class__ is not _Tensor:
-        input = _tensor(input, "ge", "input")
-    if other.__class__ is not _Tensor:
-        other = _number(other, "ge", "other")
-    if other.__class__ is _Scalar:
-        made = b_ge_scalar(input._h, other)
-    else:
-        made = b_ge(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
-    return result
+    return ge(self, other)
 _Tensor.__ge__ = __ge__
 
 
+@_first(neg)
 def __neg__(self):
     return neg(self)
 _Tensor.__neg__ = __neg__
 
 
+@_first(positive)
 def __pos__(self):
     return positive(self)
 _Tensor.__pos__ = __pos__
 
 
+@_first(abs)
 def __abs__(self):
     return abs(self)
 _Tensor.__abs__ = __abs__
 
 
+@_first(bitwise_not)
 def __invert__(self):
     return bitwise_not(self)
 _Tensor.__invert__ = __invert__

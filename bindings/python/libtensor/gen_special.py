@@ -4,78 +4,55 @@ from ._call import *
 
 c_special_expit = _bind("tensor_special_expit", P, P)
 c_special_expit_out = _bind("tensor_special_expit_out", P, P)
-b_special_expit = _bind_brief("tensor_brief_special_expit", P)
 c_special_exp2 = _bind("tensor_special_exp2", P, P)
 c_special_exp2_out = _bind("tensor_special_exp2_out", P, P)
-b_special_exp2 = _bind_brief("tensor_brief_special_exp2", P)
 c_special_expm1 = _bind("tensor_special_expm1", P, P)
 c_special_expm1_out = _bind("tensor_special_expm1_out", P, P)
-b_special_expm1 = _bind_brief("tensor_brief_special_expm1", P)
 c_special_log1p = _bind("tensor_special_log1p", P, P)
 c_special_log1p_out = _bind("tensor_special_log1p_out", P, P)
-b_special_log1p = _bind_brief("tensor_brief_special_log1p", P)
 c_special_erf = _bind("tensor_special_erf", P, P)
 c_special_erf_out = _bind("tensor_special_erf_out", P, P)
-b_special_erf = _bind_brief("tensor_brief_special_erf", P)
 c_special_erfc = _bind("tensor_special_erfc", P, P)
 c_special_erfc_out = _bind("tensor_special_erfc_out", P, P)
-b_special_erfc = _bind_brief("tensor_brief_special_erfc", P)
 c_special_erfinv = _bind("tensor_special_erfinv", P, P)
 c_special_erfinv_out = _bind("tensor_special_erfinv_out", P, P)
-b_special_erfinv = _bind_brief("tensor_brief_special_erfinv", P)
 c_special_gammaln = _bind("tensor_special_gammaln", P, P)
 c_special_gammaln_out = _bind("tensor_special_gammaln_out", P, P)
-b_special_gammaln = _bind_brief("tensor_brief_special_gammaln", P)
 c_special_digamma = _bind("tensor_special_digamma", P, P)
 c_special_digamma_out = _bind("tensor_special_digamma_out", P, P)
-b_special_digamma = _bind_brief("tensor_brief_special_digamma", P)
 c_special_psi = _bind("tensor_special_psi", P, P)
 c_special_psi_out = _bind("tensor_special_psi_out", P, P)
-b_special_psi = _bind_brief("tensor_brief_special_psi", P)
 c_special_i0 = _bind("tensor_special_i0", P, P)
 c_special_i0_out = _bind("tensor_special_i0_out", P, P)
-b_special_i0 = _bind_brief("tensor_brief_special_i0", P)
 c_special_sinc = _bind("tensor_special_sinc", P, P)
 c_special_sinc_out = _bind("tensor_special_sinc_out", P, P)
-b_special_sinc = _bind_brief("tensor_brief_special_sinc", P)
 c_special_round = _bind("tensor_special_round", P, P, P)
 c_special_round_out = _bind("tensor_special_round_out", P, P, P)
-b_special_round = _bind_brief("tensor_brief_special_round", P)
 c_special_logit = _bind("tensor_special_logit", P, P, P)
 c_special_logit_out = _bind("tensor_special_logit_out", P, P, P)
-b_special_logit = _bind_brief("tensor_brief_special_logit", P)
 c_special_polygamma = _bind("tensor_special_polygamma", P, P, P)
 c_special_polygamma_out = _bind("tensor_special_polygamma_out", P, P, P)
-b_special_polygamma = _bind_brief("tensor_brief_special_polygamma", P, P)
 c_special_multigammaln = _bind("tensor_special_multigammaln", P, P, P)
 c_special_multigammaln_out = _bind("tensor_special_multigammaln_out", P, P, P)
-b_special_multigammaln = _bind_brief("tensor_brief_special_multigammaln", P, P)
 c_special_gammainc = _bind("tensor_special_gammainc", P, P, P)
 c_special_gammainc_out = _bind("tensor_special_gammainc_out", P, P, P)
-b_special_gammainc = _bind_brief("tensor_brief_special_gammainc", P, P)
 c_special_gammaincc = _bind("tensor_special_gammaincc", P, P, P)
 c_special_gammaincc_out = _bind("tensor_special_gammaincc_out", P, P, P)
-b_special_gammaincc = _bind_brief("tensor_brief_special_gammaincc", P, P)
 c_special_xlogy = _bind("tensor_special_xlogy", P, P, P)
 c_special_xlogy_scalar = _bind("tensor_special_xlogy_scalar", P, _Scalar, P)
 c_special_xlogy_out = _bind("tensor_special_xlogy_out", P, P, P)
 c_special_xlogy_scalar_out = _bind("tensor_special_xlogy_scalar_out", P, _Scalar, P)
-b_special_xlogy = _bind_brief("tensor_brief_special_xlogy", P, P)
-b_special_xlogy_scalar = _bind_brief("tensor_brief_special_xlogy_scalar", P, _Scalar)
 c_special_xlog1py = _bind("tensor_special_xlog1py", P, P, P)
 c_special_xlog1py_scalar = _bind("tensor_special_xlog1py_scalar", P, _Scalar, P)
 c_special_xlog1py_out = _bind("tensor_special_xlog1py_out", P, P, P)
 c_special_xlog1py_scalar_out = _bind("tensor_special_xlog1py_scalar_out", P, _Scalar, P)
-b_special_xlog1py = _bind_brief("tensor_brief_special_xlog1py", P, P)
-b_special_xlog1py_scalar = _bind_brief("tensor_brief_special_xlog1py_scalar", P, _Scalar)
 c_special_zeta = _bind("tensor_special_zeta", P, P, P)
 c_special_zeta_scalar = _bind("tensor_special_zeta_scalar", P, _Scalar, P)
 c_special_zeta_out = _bind("tensor_special_zeta_out", P, P, P)
 c_special_zeta_scalar_out = _bind("tensor_special_zeta_scalar_out", P, _Scalar, P)
-b_special_zeta = _bind_brief("tensor_brief_special_zeta", P, P)
-b_special_zeta_scalar = _bind_brief("tensor_brief_special_zeta_scalar", P, _Scalar)
 
 
+@_makes("T", "tensor_words_special_expit")
 def expit(input, *, out=None):
     """Another name of `sigmoid`."""
     if input.__class__ is not _Tensor:
@@ -87,14 +64,16 @@ def expit(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_special_expit(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_special_expit(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_special_exp2")
 def exp2(input, *, out=None):
     """Another name of `exp2`."""
     if input.__class__ is not _Tensor:
@@ -106,14 +85,16 @@ def exp2(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_special_exp2(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_special_exp2(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_special_expm1")
 def expm1(input, *, out=None):
     """Another name of `expm1`."""
     if input.__class__ is not _Tensor:
@@ -125,14 +106,16 @@ def expm1(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_special_expm1(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_special_expm1(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_special_log1p")
 def log1p(input, *, out=None):
     """Another name of `log1p`."""
     if input.__class__ is not _Tensor:
@@ -144,14 +127,16 @@ def log1p(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_special_log1p(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_special_log1p(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_special_erf")
 def erf(input, *, out=None):
     """Another name of `erf`."""
     if input.__class__ is not _Tensor:
@@ -163,14 +148,16 @@ def erf(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_special_erf(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_special_erf(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_special_erfc")
 def erfc(input, *, out=None):
     """Another name of `erfc`."""
     if input.__class__ is not _Tensor:
@@ -182,14 +169,16 @@ def erfc(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_special_erfc(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_special_erfc(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_special_erfinv")
 def erfinv(input, *, out=None):
     """Another name of `erfinv`."""
     if input.__class__ is not _Tensor:
@@ -201,14 +190,16 @@ def erfinv(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_special_erfinv(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_special_erfinv(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_special_gammaln")
 def gammaln(input, *, out=None):
     """Another name of `lgamma`."""
     if input.__class__ is not _Tensor:
@@ -220,14 +211,16 @@ def gammaln(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_special_gammaln(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_special_gammaln(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_special_digamma")
 def digamma(input, *, out=None):
     """Another name of `digamma`."""
     if input.__class__ is not _Tensor:
@@ -239,14 +232,16 @@ def digamma(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_special_digamma(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_special_digamma(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_special_psi")
 def psi(input, *, out=None):
     """Another name of `digamma`."""
     if input.__class__ is not _Tensor:
@@ -258,14 +253,16 @@ def psi(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_special_psi(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_special_psi(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_special_i0")
 def i0(input, *, out=None):
     """Another name of `i0`."""
     if input.__class__ is not _Tensor:
@@ -277,14 +274,16 @@ def i0(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_special_i0(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_special_i0(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("T", "tensor_words_special_sinc")
 def sinc(input, *, out=None):
     """Another name of `sinc`."""
     if input.__class__ is not _Tensor:
@@ -296,25 +295,18 @@ def sinc(input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_special_sinc(input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_special_sinc(input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TI", "tensor_words_special_round")
 def round(input, *, decimals=0, out=None):
     """Another name of `round`."""
-    if decimals.__class__ is _Int and decimals == 0 and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "round", "input")
-        made = b_special_round(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "round", "input")
     if decimals.__class__ is not _Int or not _LOW <= decimals <= _HIGH:
@@ -330,23 +322,14 @@ def round(input, *, decimals=0, out=None):
     status = c_special_round(input._h, decimals, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("Tf", "tensor_words_special_logit")
 def logit(input, eps=None, *, out=None):
     """Another name of `logit`."""
-    if eps is None and out is None:
-        if input.__class__ is not _Tensor:
-            input = _tensor(input, "logit", "input")
-        made = b_special_logit(input._h)
-        if made < _HANDLES:
-            raise _failure(made)
-        result = _new(_Tensor)
-        result._h = made
-        return result
     if input.__class__ is not _Tensor:
         input = _tensor(input, "logit", "input")
     eps = None if eps is None else _double(eps, "logit", "eps")
@@ -361,12 +344,12 @@ def logit(input, eps=None, *, out=None):
     status = c_special_logit(input._h, eps, cell.address)
     if status:
         raise _failure(status)
-    result = _new(_Tensor)
-    result._h = cell.p
+    result = _wrap(cell.p)
     _put(cell)
     return result
 
 
+@_makes("IT", "tensor_words_special_polygamma")
 def polygamma(n, input, *, out=None):
     """Another name of `polygamma`."""
     if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
@@ -380,14 +363,16 @@ def polygamma(n, input, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_special_polygamma(n, input._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_special_polygamma(n, input._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TI", "tensor_words_special_multigammaln")
 def multigammaln(input, p, *, out=None):
     """Another name of `mvlgamma`."""
     if input.__class__ is not _Tensor:
@@ -401,14 +386,16 @@ def multigammaln(input, p, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_special_multigammaln(input._h, p)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_special_multigammaln(input._h, p, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_special_gammainc")
 def gammainc(input, other, *, out=None):
     """Another name of `igamma`."""
     if input.__class__ is not _Tensor:
@@ -422,14 +409,16 @@ def gammainc(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_special_gammainc(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_special_gammainc(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("TT", "tensor_words_special_gammaincc")
 def gammaincc(input, other, *, out=None):
     """Another name of `igammac`."""
     if input.__class__ is not _Tensor:
@@ -443,14 +432,16 @@ def gammaincc(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
-    made = b_special_gammaincc(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+    cell = _take() if _cells else _Cell()
+    status = c_special_gammaincc(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("PO", "tensor_words_special_xlogy", "tensor_words_special_xlogy_scalar")
 def xlogy(input, other, *, out=None):
     """Another name of `xlogy`."""
     if input.__class__ is not _Tensor:
@@ -467,17 +458,19 @@ def xlogy(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_special_xlogy_scalar(input._h, other)
+        status = c_special_xlogy_scalar(input._h, other, cell.address)
     else:
-        made = b_special_xlogy(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_special_xlogy(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("PO", "tensor_words_special_xlog1py", "tensor_words_special_xlog1py_scalar")
 def xlog1py(input, other, *, out=None):
     """`input` * log1p(`other`), 0 where `input` is 0 and `other` is not NaN; the shapes broadcast.
 
@@ -498,17 +491,19 @@ def xlog1py(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_special_xlog1py_scalar(input._h, other)
+        status = c_special_xlog1py_scalar(input._h, other, cell.address)
     else:
-        made = b_special_xlog1py(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_special_xlog1py(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 
+@_makes("PO", "tensor_words_special_zeta", "tensor_words_special_zeta_scalar")
 def zeta(input, other, *, out=None):
     """The Hurwitz zeta function: the sum of (`other` + k)^-`input` over k >= 0; the shapes broadcast.
 
@@ -529,14 +524,15 @@ def zeta(input, other, *, out=None):
         if status:
             raise _failure(status)
         return out
+    cell = _take() if _cells else _Cell()
     if other.__class__ is _Scalar:
-        made = b_special_zeta_scalar(input._h, other)
+        status = c_special_zeta_scalar(input._h, other, cell.address)
     else:
-        made = b_special_zeta(input._h, other._h)
-    if made < _HANDLES:
-        raise _failure(made)
-    result = _new(_Tensor)
-    result._h = made
+        status = c_special_zeta(input._h, other._h, cell.address)
+    if status:
+        raise _failure(status)
+    result = _wrap(cell.p)
+    _put(cell)
     return result
 
 

@@ -344,8 +344,10 @@ func generateC(out *output, ops []*schema.Operator) error {
 			for _, f := range forms(ops[id]) {
 				b.WriteString(f.definition(id))
 			}
-			for _, f := range briefForms(ops[id]) {
-				b.WriteString(f.briefDefinition())
+			for _, mode := range []string{"function", "inplace"} {
+				for _, f := range wordForms(ops[id], mode) {
+					b.WriteString(f.wordDefinition())
+				}
 			}
 		}
 		out.write(fmt.Sprintf("capi/gen_exports_%d.c", start/exportsPerFile), b.String())

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/schema"
@@ -33,8 +32,6 @@ type testArg struct {
 	Python string `json:"python"`
 	Node   string `json:"node"`
 	KwOnly bool   `json:"kwonly"`
-	// Default is the schema's text for an argument that the brief form leaves out.
-	Default string `json:"default"`
 }
 
 // generateCases writes the list of all operators and their C functions as JSON, for tests.
@@ -42,16 +39,12 @@ func generateCases(out *output, ops []*schema.Operator) error {
 	list := make([]testOperator, 0, len(ops))
 	for _, o := range ops {
 		t := testOperator{Name: o.Name, Go: o.GoName(), Node: nodeName(o.Name), Example: o.Example, Forms: []testForm{}, Args: []testArg{}, Returns: []string{}}
-		for i, a := range o.Args {
+		for _, a := range o.Args {
 			python := a.Name
 			if python == "self" {
 				python = "input"
 			}
-			left := a.Default
-			if slices.Contains(briefArgs(o), i) {
-				left = ""
-			}
-			t.Args = append(t.Args, testArg{a.Name, python, nodeArgName(a.Name), a.KwOnly, left})
+			t.Args = append(t.Args, testArg{a.Name, python, nodeArgName(a.Name), a.KwOnly})
 		}
 		for _, r := range o.Returns {
 			t.Returns = append(t.Returns, r.Type.String())

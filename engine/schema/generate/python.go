@@ -252,8 +252,6 @@ func pyArgtypes(f form) []string {
 
 func pyCName(f form) string { return "c" + strings.TrimPrefix(f.name(), "tensor") }
 
-func pyBriefName(f form) string { return "b" + strings.TrimPrefix(f.name(), "tensor") }
-
 // code collects indented lines.
 type code struct {
 	strings.Builder
@@ -383,9 +381,6 @@ func (v *pyOverload) body(c *code, function string) {
 	if v.factory() {
 		c.when("requires_grad or pin_memory", "_unsupported(requires_grad, pin_memory)")
 	}
-	if len(briefArgs(o)) < len(o.Args) {
-		v.briefly(c, function)
-	}
 	g := v.given(c, o, function)
 	call := func(mode string, results ...string) {
 		g.call(c, pyCName, "status", mode, results...)
@@ -422,10 +417,6 @@ func (v *pyOverload) body(c *code, function string) {
 				break
 			}
 		}
-		return
-	}
-	if n := len(briefArgs(o)); n > 0 && n == len(o.Args) {
-		g.brief(c)
 		return
 	}
 	v.results(c, call, fail)
@@ -477,48 +468,32 @@ func (g given) call(c *code, name func(form) string, result, mode string, result
 	c.indent--
 }
 
-// brief writes the call of the brief form, and the return of its result.
-func (g given) brief(c *code) {
-	g.call(c, pyBriefName, "made", "function")
-	c.when("made < _HANDLES", "raise _failure(made)")
-	c.line("result = _new(_Tensor)")
-	c.line("result._h = made")
-	c.line("return result")
+// mode of the C functions behind the overload.
+func (v *pyOverload) mode() string {
+	if v.inplace {
+		return "inplace"
+	}
+	return "function"
 }
 
-// isDefault is the condition that an argument has its default.
-func isDefault(a schema.Arg) string {
-	name, value := pyName(a.Name), pyDefault(a)
-	kind := map[string]string{"int": "_Int", "float": "_Float"}[a.Type.Base]
-	if a.Type.Base == "Scalar" && value[0] != '_' {
-		kind = "_Int"
+// direct is the decorator that gives a function a way past ctypes; "" when its operator has no word form.
+func (v *pyOverload) direct() string {
+	if o := v.op; len(o.Args) == 1 && o.Args[0].Type == (schema.Type{Base: "Tensor"}) && len(o.Returns) == 1 && o.Returns[0].Type == (schema.Type{Base: "Scalar"}) {
+		return fmt.Sprintf(`_element("%s")`, form{o, "function", false}.name())
 	}
-	if value == "None" || kind == "" {
-		return name + " is " + value
+	list := wordForms(v.op, v.mode())
+	if list == nil || v.variadicTensors() {
+		return ""
 	}
-	return fmt.Sprintf("%s.__class__ is %s and %s == %s", name, kind, name, value)
-}
-
-// briefly writes the shorter way that a call takes whose other arguments have their defaults.
-func (v *pyOverload) briefly(c *code, function string) {
-	short := brief(v.op)
-	if v.inplace || len(short.Args) == 0 {
-		return
+	arguments := `"` + wordKinds(v.op, v.mode()) + `"`
+	for _, f := range list {
+		arguments += `, "` + f.wordName() + `"`
 	}
-	taken := briefArgs(v.op)
-	var defaults []string
-	for i, a := range v.op.Args {
-		if !slices.Contains(taken, i) {
-			defaults = append(defaults, isDefault(a))
-		}
+	result := wordResult(v.op, v.mode())
+	if result == "_several" {
+		arguments = v.resultType() + ", " + arguments
 	}
-	if v.takesOut() {
-		defaults = append(defaults, "out is None")
-	}
-	c.line("if %s:", strings.Join(defaults, " and "))
-	c.indent++
-	v.given(c, short, function).brief(c)
-	c.indent--
+	return fmt.Sprintf("%s(%s)", result, arguments)
 }
 
 // resultType is the name of the tuple type of several results.
@@ -531,8 +506,7 @@ func (v *pyOverload) results(c *code, call func(string, ...string), fail func())
 		c.line("cell = _take() if _cells else _Cell()")
 		call("function", "cell.address")
 		fail()
-		c.line("result = _new(_Tensor)")
-		c.line("result._h = cell.p")
+		c.line("result = _wrap(cell.p)")
 		c.line("_put(cell)")
 		c.line("return result")
 		return
@@ -624,12 +598,6 @@ func pyModuleText(list []*pyFunction) string {
 					c.line(`%s = _bind("%s", %s)`, pyCName(cf), cf.name(), strings.Join(pyArgtypes(cf), ", "))
 				}
 			}
-			if !v.inplace {
-				for _, bf := range briefForms(v.op) {
-					short := form{brief(v.op), "function", bf.scalar}
-					c.line(`%s = _bind_brief("%s", %s)`, pyBriefName(bf), bf.briefName(), strings.Join(pyArgtypes(short)[:len(pyArgtypes(short))-1], ", "))
-				}
-			}
 		}
 	}
 	for _, f := range list {
@@ -667,6 +635,9 @@ func (c *code) function(f *pyFunction) {
 			}
 			c.line(`%s = _result_type("%s", (%s))`, v.resultType(), strings.TrimSuffix(f.name, "_default"), strings.Join(fields, ", "))
 			c.WriteString("\n\n")
+		}
+		if direct := v.direct(); direct != "" {
+			c.line("@%s", direct)
 		}
 		c.line("def %s(%s):", name, v.parameters())
 		c.indent++

@@ -30,6 +30,9 @@ func (c *code) choice(f *pyFunction) {
 		first, skip = "input, ", 1
 	}
 	c.WriteString("\n\n")
+	if direct := f.direct(); len(direct) > 0 {
+		c.line("@_first(%s)", strings.Join(direct, ", "))
+	}
 	c.line("def %s(%s*args, **kwargs):", f.name, first)
 	c.indent++
 	c.docstring(f.document())
@@ -57,6 +60,39 @@ func (c *code) choice(f *pyFunction) {
 	}
 	c.line(`raise _no_overload("%s", (%s), args, kwargs)`, f.name, f.signatures())
 	c.indent--
+}
+
+// direct are the overloads that may be tried in turn, before anything is converted, without ever taking a call from one
+// that comes earlier: up to one that has no word form, without those with a Tensor or a bool where an earlier one takes a
+// number, since a zero-dim tensor and a bool are numbers too.
+func (f *pyFunction) direct() []string {
+	var out []string
+	for i, v := range f.overloads {
+		if v.direct() == "" {
+			break
+		}
+		if !slices.ContainsFunc(f.overloads[:i], v.covered) {
+			out = append(out, v.private)
+		}
+	}
+	return out
+}
+
+// covered tells whether an argument that only v takes as it is may be converted for w.
+func (v *pyOverload) covered(w *pyOverload) bool {
+	for i, a := range v.op.Args[:min(len(v.op.Args), len(w.op.Args))] {
+		switch b := w.op.Args[i].Type.Base; a.Type.Base {
+		case "Tensor", "Operand":
+			if b == "Scalar" || b == "float" {
+				return true
+			}
+		case "bool":
+			if b == "Scalar" || b == "float" || b == "int" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // signatures are the overloads for people, as a list of Python strings.
@@ -257,22 +293,6 @@ var pyBinary = []struct {
 	{"le", "le", false, false, false}, {"gt", "gt", false, false, false}, {"ge", "ge", false, false, false},
 }
 
-// operator writes a binary operator method with a body of its own, which spares the most frequent calls one more call.
-func (c *code) operator(dunder string, v *pyOverload) {
-	op := brief(v.op)
-	op.Variants = []string{"function"}
-	body := &pyOverload{op: op, private: v.private}
-	c.WriteString("\n\n")
-	c.line("def __%s__(%s):", dunder, body.parameters())
-	c.indent++
-	other := pyName(op.Args[1].Name)
-	fits := pyPredicates[op.Args[1].Type.Base]
-	c.when(fmt.Sprintf("%s.__class__ is not _Tensor and not %s(%s)", other, fits, other), "return NotImplemented")
-	body.body(c, op.Name)
-	c.indent--
-	c.line("_Tensor.__%s__ = __%s__", dunder, dunder)
-}
-
 // dunders writes Python's operator methods over the functions of this module.
 func (c *code) dunders(list []*pyFunction) {
 	exists := map[string]*pyFunction{}
@@ -281,8 +301,9 @@ func (c *code) dunders(list []*pyFunction) {
 			exists[f.name] = f
 		}
 	}
-	method := func(dunder, result string) {
+	method := func(dunder, direct, result string) {
 		c.WriteString("\n\n")
+		c.line("@%s", direct)
 		c.line("def __%s__(self, other):", dunder)
 		c.indent++
 		c.when("other.__class__ is not _Tensor and not _is_operand(other)", "return NotImplemented")
@@ -295,25 +316,22 @@ func (c *code) dunders(list []*pyFunction) {
 		if f == nil {
 			continue
 		}
-		if len(f.overloads) == 1 {
-			c.operator(b.dunder, f.overloads[0])
-		} else {
-			method(b.dunder, b.operator+"(self, other)")
-		}
-		if b.reflected {
-			call := b.operator + "(other, self)"
-			if b.commutes {
-				call = b.operator + "(self, other)"
-			}
-			method("r"+b.dunder, call)
+		direct, call := "_first("+b.operator+")", b.operator+"(self, other)"
+		method(b.dunder, direct, call)
+		switch {
+		case b.reflected && b.commutes:
+			method("r"+b.dunder, direct, call)
+		case b.reflected:
+			method("r"+b.dunder, "_reflected("+b.operator+")", b.operator+"(other, self)")
 		}
 		if b.inplace && exists[b.operator+"_"] != nil {
-			method("i"+b.dunder, b.operator+"_(self, other)")
+			method("i"+b.dunder, "_first("+b.operator+"_)", b.operator+"_(self, other)")
 		}
 	}
 	for _, u := range [][2]string{{"neg", "neg"}, {"pos", "positive"}, {"abs", "abs"}, {"invert", "bitwise_not"}} {
 		if exists[u[1]] != nil {
 			c.WriteString("\n\n")
+			c.line("@_first(%s)", u[1])
 			c.line("def __%s__(self):", u[0])
 			c.indent++
 			c.line("return %s(self)", u[1])

@@ -1,0 +1,86 @@
+#include "direct.h"
+
+static PyObject *tuple_of(PyTypeObject *type, const int64_t *numbers, int64_t n) {
+  PyObject *made = PyType_GenericAlloc(type, n);
+  for (int64_t i = 0; made && i < n; i++) {
+    PyObject *number = PyLong_FromLongLong(numbers[i]);
+    if (!number) return Py_DecRef(made), NULL;
+    PyTuple_SetItem(made, i, number);
+  }
+  return made;
+}
+
+static PyObject *number_of(const tensor_scalar *s) {
+  switch (s->kind) {
+    case TENSOR_SCALAR_BOOL:
+      return PyBool_FromLong(s->value.i != 0);
+    case TENSOR_SCALAR_INT:
+      return PyLong_FromLongLong(s->value.i);
+    case TENSOR_SCALAR_FLOAT:
+      return PyFloat_FromDouble(s->value.f.re);
+  }
+  return PyComplex_FromDoubles(s->value.f.re, s->value.f.im);
+}
+
+static bool is_contiguous(const void *handle) {
+  const int64_t *sizes = library.sizes(handle), *strides = library.strides(handle);
+  int64_t step = 1;
+  if (!sizes || !strides) return false;
+  for (int64_t d = library.dim(handle) - 1; d >= 0; d--) {
+    if (sizes[d] != 1 && strides[d] != step) return false;
+    step *= sizes[d];
+  }
+  return true;
+}
+
+// What a getter gives of a tensor, and of one dimension when `dim` is not NULL; NULL without an
+// exception where the fallback has to explain.
+static PyObject *read(const function *f, PyObject *tensor, const void *handle, PyObject *dim) {
+  tensor_scalar element;
+  tensor_device device;
+  PyObject *known = NULL;
+  int64_t n, at = 0;
+  const int64_t *numbers;
+  if (dim && f->reads < SIZES) return NULL;
+  switch (f->reads) {
+    case NUMBER:
+      return PyLong_FromLongLong(((int64_t (*)(const void *))f->from)(handle));
+    case ELEMENT:
+      if (((tensor_status (*)(const void *, tensor_scalar *))f->from)(handle, &element))
+        return NULL;
+      return number_of(&element);
+    case CONTIGUOUS:
+      if (is_contiguous(handle)) known = tensor;
+      break;
+    case LIST:
+      return list_of(handle);
+    case DTYPE:
+      n = ((tensor_dtype (*)(const void *))f->from)(handle);
+      if (n >= 0) known = dtypes[n];
+      break;
+    case DEVICE:
+      device = ((tensor_device (*)(const void *))f->from)(handle);
+      if (device.type == TENSOR_CPU && device.index < 0) known = cpu;
+      break;
+    default:
+      n = library.dim(handle);
+      numbers = ((const int64_t *(*)(const void *))f->from)(handle);
+      if (!numbers) return NULL;
+      if (f->reads == LENGTH) return n ? PyLong_FromLongLong(numbers[0]) : NULL;
+      if (!dim) return tuple_of(f->reads == SIZES ? size_type : &PyTuple_Type, numbers, n);
+      if (!read_int(dim, &at) || at < -n || at >= n) return NULL;
+      return PyLong_FromLongLong(numbers[at < 0 ? at + n : at]);
+  }
+  if (known) Py_IncRef(known);
+  return known;
+}
+
+PyObject *get(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
+  const function *f = (const function *)self;
+  size_t n = count_of(flagged);
+  void *handle;
+  PyObject *result = NULL;
+  if ((n == 1 || n == 2) && !names && read_tensor(args[0], &handle))
+    result = read(f, args[0], handle, n == 2 ? args[1] : NULL);
+  return result || PyErr_Occurred() ? result : call_fallback(f, args, flagged, names);
+}

@@ -1,0 +1,162 @@
+"""Calls of the library past ctypes: the decorators of the generated functions, and the base class of Tensor.
+
+direct/direct.c explains what a decorated function takes straight to the library; everything else, and every error, is left to the
+Python function. Where direct.c cannot work (another interpreter than CPython, or LIBTENSOR_PLAIN_CALLS=1), the Python functions
+do it all, through ctypes.
+"""
+
+import copyreg
+import ctypes
+import os
+import sys
+from ctypes import POINTER, c_char_p, c_int, c_void_p, py_object
+from operator import attrgetter
+
+from ._library import Cell, Scalar, folders, free, library, path
+
+MAKES, VIEWS, CHANGES, SEVERAL, LISTS = range(5)
+NUMBER, DTYPE, DEVICE, ELEMENT, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES = range(9)
+CALLS, REFLECTS, SUBSCRIPTS = range(3)
+required = object()
+
+# The library's functions that direct.h lists.
+FUNCTIONS = (
+    "free list_free dim sizes strides get_dtype dtype_size get_device data_ptr words_scalar_operand "
+    "from_data get_default_dtype get_default_device"
+)
+
+
+def load():
+    """The functions of libtensor_direct.so; None where they cannot work."""
+    if sys.implementation.name != "cpython" or object.__basicsize__ != 2 * ctypes.sizeof(c_void_p):
+        return None
+    if os.environ.get("LIBTENSOR_PLAIN_CALLS", "0") != "0":
+        return None
+    paths = [os.path.join(folder, "libtensor_direct.so") for folder in (os.path.dirname(path), *folders())]
+    for each in paths:
+        if os.path.exists(each):
+            return ctypes.PyDLL(each)
+    raise ImportError("libtensor_direct.so is missing; reinstall the package. Tried:\n  " + "\n  ".join(paths))
+
+
+direct = load()
+
+if direct:
+    direct.direct_tensor_base.restype = direct.direct_function_class.restype = py_object
+    TensorBase = direct.direct_tensor_base()
+    # Pickled and copied by name, as functions are.
+    copyreg.pickle(direct.direct_function_class(), attrgetter("__qualname__"))
+    direct.direct_start.argtypes = c_void_p, py_object, py_object, py_object, py_object
+    direct.direct_entry.argtypes = c_void_p, c_void_p, c_int, py_object, c_int, c_char_p, c_int, py_object, py_object, py_object
+    direct.direct_entry.restype = c_void_p
+    direct.direct_function.argtypes = py_object, POINTER(c_void_p), c_int, c_int
+    direct.direct_getter.argtypes = py_object, c_int, c_void_p
+    direct.direct_maker.argtypes = py_object, py_object
+    direct.direct_function.restype = direct.direct_getter.restype = direct.direct_maker.restype = py_object
+else:
+
+    class TensorBase:
+        __slots__ = ("_h",)
+
+        def __del__(self, free=free):
+            free(self._h)
+
+
+def start(tensor, size, dtypes, cpu):
+    """Tells the classes and constants of the Python side."""
+    if direct:
+        functions = [address("tensor_" + name) for name in FUNCTIONS.split()]
+        direct.direct_start((c_void_p * len(functions))(*functions), tensor, size, dtypes, cpu)
+
+
+def address(name):
+    return ctypes.cast(library[name], c_void_p).value
+
+
+def entry(function, result, several, kinds, words, number_words=None):
+    """A word form with the names and defaults of the parameters of a Python function. `several` is the type of several results."""
+    code, defaults = function.__code__, dict(function.__kwdefaults__ or {})
+    positional = code.co_varnames[: code.co_argcount]
+    defaults |= zip(reversed(positional), reversed(function.__defaults__ or ()), strict=False)
+    names = code.co_varnames[: len(kinds)]
+    absent = tuple(plain(defaults.get(name, required)) for name in names)
+    number = number_words and address(number_words)
+    results, taken = getattr(several, "n_fields", 0), min(len(positional), len(kinds))
+    made = direct.direct_entry(address(words), number, result, several, results, kinds.encode(), taken, names, absent, required)
+    assert made, f"{words} has too many parameters"
+    return made
+
+
+def plain(default):
+    """A default as a caller would give it."""
+    return Cell.from_buffer_copy(default).number() if isinstance(default, Scalar) else default
+
+
+def callable_of(fallback, entries, how=CALLS):
+    made = direct.direct_function(fallback, (c_void_p * len(entries))(*entries), len(entries), how)
+    made.entries = entries
+    return described(made, fallback)
+
+
+def described(made, fallback):
+    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+        setattr(made, name, getattr(fallback, name))
+    made.__wrapped__ = fallback
+    return made
+
+
+def decorator(result):
+    def decorate(kinds, *words, several=tuple):
+        return lambda function: callable_of(function, [entry(function, result, several, kinds, *words)])
+
+    def leave(kinds, *words, several=tuple):
+        return lambda function: function
+
+    return decorate if direct else leave
+
+
+# Decorators of functions that make a tensor, make a view, change and return their first argument, and give a tuple of tensors.
+makes, views, changes, with_several, lists = map(decorator, (MAKES, VIEWS, CHANGES, SEVERAL, LISTS))
+
+
+def several(type, kinds, *words):
+    """The decorator of a function that gives a named tuple of tensors."""
+    return with_several(kinds, *words, several=type)
+
+
+def first(*overloads, how=CALLS):
+    """The decorator of a function that calls one of others: they are tried in turn before it is called."""
+
+    def decorate(function):
+        return callable_of(function, [e for overload in overloads for e in overload.entries], how)
+
+    return decorate if direct and all(hasattr(overload, "entries") for overload in overloads) else lambda function: function
+
+
+def reflected(other):
+    """The decorator of a method that calls a function with its two operands exchanged."""
+    return first(other, how=REFLECTS)
+
+
+def subscript(*overloads):
+    """The decorator of __getitem__, with the functions that take an int, a slice and other keys."""
+    return first(*overloads, how=SUBSCRIPTS)
+
+
+def getter(reads, name):
+    """The decorator of a method that asks a C function about a tensor."""
+
+    def decorate(function):
+        return described(direct.direct_getter(function, reads, address(name)), function)
+
+    return decorate if direct else lambda function: function
+
+
+def element(name):
+    """The decorator of a function that gives the one element of a tensor."""
+    return getter(ELEMENT, name)
+
+
+def maker(function):
+    """The decorator of tensor(data, *, dtype=None, ...)."""
+    return described(direct.direct_maker(function, "dtype"), function) if direct else function
