@@ -22,13 +22,17 @@ inline double digamma(double x) {
   if (x == 0) return __builtin_copysign(__builtin_inf(), -x);
   double shift = 0;
   if (x < 0) {
-    const double fraction = x - __builtin_trunc(x);
+    const double fraction = x - __builtin_rint(x);  // the nearer pole loses no digits
     if (fraction == 0) return __builtin_nan("");
     shift = -kPi / __builtin_tan(kPi * fraction);
     x = 1 - x;
   }
-  // The sum of 1 / (x + k) as one fraction.
-  double above = 0, below = 1;
+  // The sum of 1 / (x + k): its largest term, and the others as one fraction.
+  double above = 0, below = 1, first = 0;
+  if (x < 10) {
+    first = 1 / x;
+    x += 1;
+  }
   for (; x < 10; x += 1) {
     above = above * x + below;
     below *= x;
@@ -39,7 +43,7 @@ inline double digamma(double x) {
       z * (1.0 / 12 - z * (1.0 / 120 -
                            z * (1.0 / 252 -
                                 z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
-  return shift + __builtin_log(x) - 0.5 / x - series;
+  return shift + __builtin_log(x) - 0.5 / x - series - first;
 }
 
 // The sum of (q + k)^-s over k >= 0: some terms, then Euler and Maclaurin's formula (DLMF 25.11.5).

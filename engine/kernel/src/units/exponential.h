@@ -22,13 +22,10 @@ LT_INLINE Complex<T> csigmoid(Complex<T> z) {
 template <class T>
 LT_INLINE Vec<T> vrsqrt(Vec<T> a) {
   const Vec<T> s = sqrt(a), y = Vec<T>(T(1)) / s;
-#if LT_FMA
-  const Vec<T> root = fma(-s, s, a) * T(0.5) * y * y, quotient = fma(-s, y, Vec<T>(T(1)));
+  const Vec<T> root = minus_product(a, s, s) * T(0.5) * y * y;
+  const Vec<T> quotient = minus_product(Vec<T>(T(1)), s, y);
   const Vec<T> better = fma(y, quotient - root, y);
   return select(better == better, better, y);
-#else
-  return y;
-#endif
 }
 
 LT_FUNCTION(Exp, vexp(a), cexp(a))

@@ -48,8 +48,11 @@ LT_INLINE Doubles vlgamma(Doubles x) {
 
 // psi of positive numbers, as digamma() computes it.
 LT_INLINE Doubles digamma_positive(Doubles x) {
+  const Mask<double> shifted = x < 10.0;
+  const Doubles first = select(shifted, Doubles(1.0) / x, Doubles(0.0));
+  x = select(shifted, x + 1.0, x);
   Doubles above = 0.0, below = 1.0;
-  for (int k = 0; k < 10; k++) {
+  for (int k = 0; k < 9; k++) {
     const Mask<double> low = x < 10.0;
     above = select(low, above * x + below, above);
     below = select(low, below * x, below);
@@ -58,7 +61,7 @@ LT_INLINE Doubles digamma_positive(Doubles x) {
   const Doubles inverse = Doubles(1.0) / x, z = inverse * inverse;
   const Doubles series =
       z * poly(z, 1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12);
-  return vlog(x) - above / below - 0.5 * inverse - series;
+  return vlog(x) - above / below - 0.5 * inverse - series - first;
 }
 LT_INLINE Floats vdigamma(Floats x) {
   return if_positive(
