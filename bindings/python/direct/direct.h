@@ -80,6 +80,7 @@ typedef struct {
   int used;
   bool number;     // the operand is one
   void *operand;   // the tensor made of a number, freed after the call
+  void *many;      // for a list that is too long for `numbers`, freed after the call
   PyObject *held;  // the tuple of a list, whose items stay alive through the call
   tensor_index indices[MOST_INDICES];
 } arguments;
