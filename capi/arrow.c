@@ -1,5 +1,5 @@
-// Primitive arrays of Arrow's C data interface, in both directions:
-// https://arrow.apache.org/docs/format/CDataInterface.html
+// Primitive arrays of Arrow's C data interface, in both directions, and streams of them:
+// https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +21,14 @@ typedef struct array {
   void (*release)(struct array *);
   void *private_data;
 } array;
+
+typedef struct stream {
+  int (*get_schema)(struct stream *, schema *);
+  int (*get_next)(struct stream *, array *);
+  const char *(*get_last_error)(struct stream *);
+  void (*release)(struct stream *);
+  void *private_data;
+} stream;
 
 // Formats by dtype; Arrow has none for bfloat16 and complex numbers.
 static const char *const formats[] = {"b", "C", "c", "s", "i", "l", "e", NULL, "f", "g"};
@@ -126,31 +134,36 @@ static tensor_status unpack(array *a, tensor_t **out) {
   return status;
 }
 
-TENSOR_API tensor_status tensor_from_arrow(const void *schema_in, void *array_in, tensor_t **out) {
-  const schema *s = schema_in;
-  array *a = array_in;
-  char message[200];
-  if (!s || !a || !out) return refuse(TENSOR_ERROR_VALUE, "from_arrow: arguments must not be NULL");
-  if (!s->release || !a->release)
-    return refuse(TENSOR_ERROR_VALUE, "from_arrow: the schema or the array was released before");
+// The dtype of a primitive schema; -1, with an error, for others.
+static int dtype_of(const schema *s) {
   int dtype = 0;
   while (dtype < FORMATS && !(formats[dtype] && !strcmp(formats[dtype], s->format))) dtype++;
-  if (dtype == FORMATS || s->n_children || s->dictionary || a->n_buffers != 2) {
-    snprintf(message, sizeof message,
-             "from_arrow: format '%.60s' is not a primitive one that a dtype stands for: one of "
-             "b C c s i l e f g",
-             s->format);
-    return refuse(TENSOR_ERROR_TYPE, message);
-  }
-  int64_t missing = nulls(a), item = tensor_dtype_size((tensor_dtype)dtype), nbytes, skipped;
-  if (missing) {
-    snprintf(message, sizeof message,
-             "from_arrow: %lld of %lld elements are null, which tensors do not have; fill or drop "
-             "them first",
-             (long long)missing, (long long)a->length);
-    return refuse(TENSOR_ERROR_VALUE, message);
-  }
-  if (a->length < 0 || a->offset < 0 || __builtin_mul_overflow(a->length, item, &nbytes) ||
+  if (dtype < FORMATS && !s->n_children && !s->dictionary) return dtype;
+  const char *hint = s->dictionary                  ? "; decode the dictionary first"
+                     : !strncmp(s->format, "+s", 2) ? "; pass one of the table's columns"
+                                                    : "";
+  char message[200];
+  snprintf(message, sizeof message,
+           "from_arrow: format '%.60s' is not a primitive one that a dtype stands for: one of "
+           "b C c s i l e f g%s",
+           s->format, hint);
+  lt_fail(TENSOR_ERROR_TYPE, message);
+  return -1;
+}
+
+static tensor_status refuse_nulls(int64_t missing, int64_t length) {
+  char message[160];
+  snprintf(message, sizeof message,
+           "from_arrow: %lld of %lld elements are null, which tensors do not have; fill or drop "
+           "them first",
+           (long long)missing, (long long)length);
+  return refuse(TENSOR_ERROR_VALUE, message);
+}
+
+// The tensor of an array without nulls, which is taken over.
+static tensor_status import_array(int dtype, array *a, tensor_t **out) {
+  int64_t item = tensor_dtype_size((tensor_dtype)dtype), nbytes, skipped;
+  if (__builtin_mul_overflow(a->length, item, &nbytes) ||
       __builtin_mul_overflow(a->offset, item, &skipped) || (nbytes && !a->buffers[1]))
     return refuse(TENSOR_ERROR_VALUE, "from_arrow: the array's length, offset or data is invalid");
   if (dtype == TENSOR_BOOL) return unpack(a, out);
@@ -164,5 +177,108 @@ TENSOR_API tensor_status tensor_from_arrow(const void *schema_in, void *array_in
     free(moved);
   else
     a->release = NULL;
+  return status;
+}
+
+// Whether the fields that all arrays have make sense.
+static tensor_status check(const array *a) {
+  if (a->n_buffers == 2 && a->length >= 0 && a->offset >= 0 && a->length <= INT64_MAX - a->offset)
+    return TENSOR_OK;
+  return refuse(TENSOR_ERROR_VALUE,
+                "from_arrow: the array's length, offset or number of buffers is invalid");
+}
+
+TENSOR_API tensor_status tensor_from_arrow(const void *schema_in, void *array_in, tensor_t **out) {
+  const schema *s = schema_in;
+  array *a = array_in;
+  if (!s || !a || !out) return refuse(TENSOR_ERROR_VALUE, "from_arrow: arguments must not be NULL");
+  if (!s->release || !a->release)
+    return refuse(TENSOR_ERROR_VALUE, "from_arrow: the schema or the array was released before");
+  int dtype = dtype_of(s);
+  if (dtype < 0) return TENSOR_ERROR_TYPE;
+  tensor_status status = check(a);
+  if (status) return status;
+  int64_t missing = nulls(a);
+  return missing ? refuse_nulls(missing, a->length) : import_array(dtype, a, out);
+}
+
+// What a stream has given.
+typedef struct chunks {
+  array *arrays;
+  tensor_t **tensors;
+  int64_t count, taken, missing, length;
+} chunks;
+
+static tensor_status failed(stream *s, const char *what, int code) {
+  char message[400];
+  const char *reason = s->get_last_error(s);
+  snprintf(message, sizeof message, "from_arrow: the stream failed to give its %s: %.300s", what,
+           reason ? reason : strerror(code));
+  return refuse(TENSOR_ERROR_RUNTIME, message);
+}
+
+// Reads the stream to its end.
+static tensor_status read_all(stream *s, chunks *c) {
+  for (int64_t room = 0;; c->count++) {
+    if (c->count == room) {
+      room = room ? 2 * room : 8;
+      array *arrays = realloc(c->arrays, (size_t)room * sizeof *arrays);
+      if (!arrays) return refuse(TENSOR_ERROR_MEMORY, "from_arrow: out of memory");
+      c->arrays = arrays;
+    }
+    array *a = &c->arrays[c->count];
+    int code = s->get_next(s, a);
+    if (code) return failed(s, "next array", code);
+    if (!a->release) return TENSOR_OK;
+    tensor_status status = check(a);
+    if (!status) {
+      c->missing += nulls(a);
+      status = __builtin_add_overflow(c->length, a->length, &c->length)
+                   ? refuse(TENSOR_ERROR_VALUE, "from_arrow: the arrays' lengths overflow")
+                   : TENSOR_OK;
+    }
+    if (status) {
+      a->release(a);
+      return status;
+    }
+  }
+}
+
+static tensor_status join(int dtype, chunks *c, tensor_t **out) {
+  const int64_t none = 0;
+  if (c->missing) return refuse_nulls(c->missing, c->length);
+  if (!c->count) return tensor_from_data(NULL, &none, 1, (tensor_dtype)dtype, out);
+  if (c->count == 1) return import_array(dtype, c->arrays, out);
+  c->tensors = calloc((size_t)c->count, sizeof *c->tensors);
+  if (!c->tensors) return refuse(TENSOR_ERROR_MEMORY, "from_arrow: out of memory");
+  for (; c->taken < c->count; c->taken++) {
+    tensor_status status = import_array(dtype, &c->arrays[c->taken], &c->tensors[c->taken]);
+    if (status) return status;
+  }
+  return tensor_cat((const tensor_t *const *)c->tensors, c->count, 0, out);
+}
+
+TENSOR_API tensor_status tensor_from_arrow_stream(void *stream_in, tensor_t **out) {
+  stream *s = stream_in;
+  if (!s || !out) return refuse(TENSOR_ERROR_VALUE, "from_arrow: arguments must not be NULL");
+  if (!s->release) return refuse(TENSOR_ERROR_VALUE, "from_arrow: the stream was released before");
+  schema kind = {0};
+  chunks c = {0};
+  int code = s->get_schema(s, &kind);
+  tensor_status status = TENSOR_OK;
+  if (code) {
+    status = failed(s, "schema", code);
+  } else {
+    int dtype = dtype_of(&kind);
+    status = dtype < 0 ? TENSOR_ERROR_TYPE : read_all(s, &c);
+    if (!status) status = join(dtype, &c, out);
+    if (kind.release) kind.release(&kind);
+  }
+  for (int64_t i = 0; i < c.taken; i++) tensor_free(c.tensors[i]);
+  for (int64_t i = 0; i < c.count; i++)
+    if (c.arrays[i].release) c.arrays[i].release(&c.arrays[i]);
+  free(c.tensors);
+  free(c.arrays);
+  if (s->release) s->release(s);
   return status;
 }

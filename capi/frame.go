@@ -387,12 +387,7 @@ func (f frame) setFloat(err error, v float64) error {
 
 func (f frame) setDtype(err error, d dtype.DType) error { return f.setInt(err, int64(d)) }
 
-func (f frame) setStr(err error, s string) error {
-	if err == nil {
-		*(**C.char)(f.result(0)) = C.CString(s)
-	}
-	return err
-}
+func (f frame) setStr(err error, s string) error { return f.setText(0, err, s) }
 
 func (f frame) setPointer(err error, p unsafe.Pointer) error {
 	*(*unsafe.Pointer)(f.result(0)) = p

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
@@ -33,6 +34,9 @@ type slot struct {
 const chunkSlots = 1024
 
 type chunk [chunkSlots]slot
+
+// The longest list that an operator makes can have handles.
+var _ [C.LT_MAX_SLOTS]struct{} = [ops.MaxTensors]struct{}{}
 
 var slots struct {
 	sync.Mutex

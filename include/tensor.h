@@ -238,6 +238,9 @@ TENSOR_API tensor_status tensor_to_arrow(const tensor_t *self, void *schema, voi
 // caller's. The tensor shares the memory, which must not be written, and calls the array's release when the last tensor over
 // it is freed; bool elements are copied. On an error the array stays the caller's.
 TENSOR_API tensor_status tensor_from_arrow(const void *schema, void *array, tensor_t **out);
+// Reads an ArrowArrayStream of primitive arrays without nulls to its end, as one tensor (new reference): a single array is
+// shared as tensor_from_arrow shares it, several are copied one after the other. The stream is released, on an error too.
+TENSOR_API tensor_status tensor_from_arrow_stream(void *stream, tensor_t **out);
 // Calls the release functions of an ArrowSchema and an ArrowArray that nobody took over. NULL is fine.
 TENSOR_API void tensor_arrow_release(void *schema, void *array);
 

@@ -10,12 +10,35 @@
 
 enum { THREADS = 8, ELEMENTS = 4096 };
 static tensor_storage_t *storage;
+static char folder[] = "/tmp/libtensor-XXXXXX";
 static time_t end;
 static _Atomic int64_t lent, released;
 
 static void release(void *context) {
   free(context);
   released++;
+}
+
+static void loaded(tensor_t **tensors, int64_t n, char *structure, const tensor_t *like) {
+  CHECK(n == 1 && tensor_numel(tensors[0]) == tensor_numel(like));
+  tensor_string_free(structure);
+  OK(tensor_list_free(tensors, n));
+}
+
+// Saves a tensor to memory and to a file of the thread's own, and loads both, the latter mapped.
+static void files(const tensor_t *self, int64_t id, bool compact) {
+  tensor_t *bytes = NULL, **tensors = NULL;
+  int64_t n = 0;
+  char *structure = NULL, path[64];
+  OK(tensor_save_bytes("{\"tensor\": 0}", &self, 1, compact, &bytes));
+  OK(tensor_load_bytes(bytes, NULL, &structure, &tensors, &n));
+  loaded(tensors, n, structure, self);
+  OK(tensor_free(bytes));
+  snprintf(path, sizeof path, "%s/%d", folder, (int)id);
+  OK(tensor_save(path, "{\"tensor\": 0}", &self, 1, compact));
+  OK(tensor_load(path, NULL, true, &structure, &tensors, &n));
+  loaded(tensors, n, structure, self);
+  CHECK(unlink(path) == 0);
 }
 
 static void *work(void *arg) {
@@ -32,17 +55,7 @@ static void *work(void *arg) {
     OK(tensor_from_dlpack(managed, i % 2, &back));
     OK(tensor_free(view));
     CHECK(tensor_numel(back) == (ELEMENTS - id * 8) / 2);
-    if (i % 16 == 0) {
-      tensor_t *bytes = NULL, **loaded = NULL;
-      int64_t n = 0;
-      char *structure = NULL;
-      OK(tensor_save_bytes("{\"tensor\": 0}", (const tensor_t *[]){back}, 1, i % 32 == 0, &bytes));
-      OK(tensor_load_bytes(bytes, NULL, &structure, &loaded, &n));
-      CHECK(n == 1 && tensor_numel(loaded[0]) == tensor_numel(back));
-      tensor_string_free(structure);
-      OK(tensor_list_free(loaded, n));
-      OK(tensor_free(bytes));
-    }
+    if (i % 16 == 0) files(back, id, i % 32 == 0);
 
     const int64_t size[] = {16};
     float *memory = calloc(16, sizeof *memory);
@@ -63,6 +76,7 @@ static void threads(void) {
   const char *seconds = getenv("STRESS_SECONDS");
   end = time(NULL) + (seconds ? atoi(seconds) : 2);
   OK(tensor_storage_new(4 * ELEMENTS, tensor_device_default(), &storage));
+  CHECK(mkdtemp(folder) != NULL);
   pthread_t workers[THREADS];
   int ids[THREADS];
   for (int i = 0; i < THREADS; i++) {
@@ -72,7 +86,7 @@ static void threads(void) {
   for (int i = 0; i < THREADS; i++) pthread_join(workers[i], NULL);
   int64_t users;
   OK(tensor_storage_use_count(storage, &users));
-  CHECK(users == 1 && lent == released);
+  CHECK(users == 1 && lent == released && rmdir(folder) == 0);
   OK(tensor_storage_free(storage));
 }
 

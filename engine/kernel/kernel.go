@@ -82,6 +82,14 @@ type Kernel struct {
 // Row is the function for dtype d, 0 where the kernel has none.
 func (k *Kernel) Row(d dtype.DType) uintptr { return k.rows[d] }
 
+// Compute is the dtype in which the kernel works on d: d itself where it has a row for it, and d.Compute() elsewhere.
+func (k *Kernel) Compute(d dtype.DType) dtype.DType {
+	if k.Has(d) {
+		return d
+	}
+	return d.Compute()
+}
+
 // Tiny is the Go form of a binary kernel for a few elements, nil where there is none.
 func (k *Kernel) Tiny(d dtype.DType) Tiny { return k.tiny[d] }
 

@@ -243,64 +243,6 @@ func EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, d
 	return t, fillWith(ones, dtype.IntScalar(1))
 }
 
-// TrilIndices lists rows and columns of the lower triangle.
-func TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	offset = min(max(offset, -row), col)
-	return triangleIndices("tril_indices", row, col, max(-offset, 0), row, d, layout, dev, func(i int64) (int64, int64) { return 0, min(i+offset+1, col) })
-}
-
-// TriuIndices lists rows and columns of the upper triangle.
-func TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	offset = min(max(offset, -row), col)
-	return triangleIndices("triu_indices", row, col, 0, min(row, col-offset), d, layout, dev, func(i int64) (int64, int64) { return max(i+offset, 0), col })
-}
-
-// triangleIndices lists the elements of a triangle. Rows from first to last are not empty; span gives the columns of a row.
-func triangleIndices(op string, row, col, first, last int64, d dtype.DType, layout tensor.Layout, dev device.Device, span func(i int64) (from, to int64)) (*tensor.Tensor, error) {
-	if row < 0 || col < 0 {
-		return nil, status.Runtimef("%s: row and col must be non-negative, got %d and %d", op, row, col)
-	}
-	d, dev, err := options(op, d, dtype.Int64, layout, dev)
-	if err != nil {
-		return nil, err
-	}
-	if !d.IsIntegral() {
-		return nil, status.NotImplementedf("%s: not implemented for dtype %v", op, d)
-	}
-	if col == 0 {
-		last = first
-	}
-	// Every row has an element at least: what is too much is refused before the elements are counted.
-	least, err := tensor.Empty(op, []int64{2, max(last-first, 0)}, dtype.Int64, device.Host)
-	if err != nil {
-		return nil, err
-	}
-	least.Release()
-	count := int64(0)
-	for i := first; i < last; i++ {
-		from, to := span(i)
-		if count += to - from; count < 0 {
-			return nil, status.Runtimef("%s: %d rows and %d columns have more indices than a 64-bit integer counts", op, row, col)
-		}
-	}
-	indices, err := tensor.Empty(op, []int64{2, count}, dtype.Int64, device.Host)
-	if err != nil {
-		return nil, err
-	}
-	defer indices.Release()
-	both := int64s(indices)
-	rows, columns := both[:count], both[count:]
-	for i := first; i < last; i++ {
-		from, to := span(i)
-		n := to - from
-		for k := range n {
-			rows[k], columns[k] = i, from+k
-		}
-		rows, columns = rows[n:], columns[n:]
-	}
-	return cloned(op, indices, d, dev, shape.Contiguous)
-}
-
 // fromInts makes an int64 tensor of the given values.
 func fromInts(op string, values, sizes []int64) (*tensor.Tensor, error) {
 	t, err := tensor.Empty(op, sizes, dtype.Int64, device.Host)

@@ -31,12 +31,12 @@ func pieces(op string, self *tensor.Tensor, d int, n int, rangeOf func(i int) (s
 	return out, nil
 }
 
-// maxViews is more than a program can hold handles of.
-const maxViews = 1 << 24
+// MaxTensors is how many tensors a program can have handles of.
+const MaxTensors = 1 << 24
 
 func checkPieces(op string, n int64) error {
-	if n > maxViews {
-		return status.Memoryf("%s: %d pieces are more than the %d tensors that a list can have", op, n, maxViews)
+	if n > MaxTensors {
+		return status.Memoryf("%s: %d pieces are more than the %d tensors that a list can have", op, n, MaxTensors)
 	}
 	return nil
 }

@@ -117,7 +117,10 @@ def elementary() -> Iterator[Case]:
         for name in names.split():
             yield f"{name} {d} into out", case(f"t.{name}(a, out=c)", square(d) + "; c = a + 0")
         for name in ("rsqrt", "sigmoid", "erf", "erfc", "erfinv", "lgamma", "digamma", "asin", "acos", "atan", "asinh", "acosh", "atanh"):
-            yield f"{name} {d} into out", case(f"t.{name}(a, out=c)", square(d) + f"; {'a = a + 1; ' if name == 'acosh' else 'a = a * 0.7; '} c = a + 0", None)
+            yield (
+                f"{name} {d} into out",
+                case(f"t.{name}(a, out=c)", square(d) + f"; {'a = a + 1; ' if name == 'acosh' else 'a = a * 0.7; '} c = a + 0", None),
+            )
         yield f"a ** b {d}", case("a ** b", square(d))
         yield f"a ** 2 {d}", case("a ** 2", square(d))
         yield f"atan2 {d}", case("t.atan2(a, b)", square(d), "t.arctan2(a, b)")

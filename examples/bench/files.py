@@ -34,10 +34,7 @@ safetensors_torch = optional("safetensors.torch") if torch else None
 
 def cases(folder: Path, count: int):
     """A name, and for each library a call."""
-    arrays = {
-        str(i): numpy.random.default_rng(i).random(count // 4, dtype="float32")
-        for i in range(4)
-    }
+    arrays = {str(i): numpy.random.default_rng(i).random(count // 4, dtype="float32") for i in range(4)}
     ours = {name: libtensor.from_numpy(a) for name, a in arrays.items()}
     theirs = torch and {name: torch.from_numpy(a) for name, a in arrays.items()}
 
@@ -66,33 +63,26 @@ def cases(folder: Path, count: int):
         },
     )
     st = libtensor.safetensors
-    package, values = (
-        (safetensors_torch, theirs)
-        if safetensors_torch
-        else (safetensors_numpy, arrays)
-    )
+    package, values = (safetensors_torch, theirs) if safetensors_torch else (safetensors_numpy, arrays)
     yield (
         "safetensors: save",
         {
             "libtensor": lambda: st.save_file(ours, path("lt", "st")),
-            "safetensors": package
-            and (lambda: package.save_file(values, path("package", "st"))),
+            "safetensors": package and (lambda: package.save_file(values, path("package", "st"))),
         },
     )
     yield (
         "safetensors: load, mapped",
         {
             "libtensor": lambda: st.load_file(path("lt", "st")),
-            "safetensors": safetensors_torch
-            and (lambda: safetensors_torch.load_file(path("package", "st"))),
+            "safetensors": safetensors_torch and (lambda: safetensors_torch.load_file(path("package", "st"))),
         },
     )
     yield (
         "safetensors: load, read",
         {
             "libtensor": lambda: st.load_file(path("lt", "st"), mmap=False),
-            "safetensors": safetensors_numpy
-            and (lambda: safetensors_numpy.load_file(path("package", "st"))),
+            "safetensors": safetensors_numpy and (lambda: safetensors_numpy.load_file(path("package", "st"))),
         },
     )
     first, array = ours["0"], arrays["0"]
@@ -131,28 +121,16 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         for name, calls in cases(Path(folder), options.megabytes * 250_000):
-            times: dict[str, list[float]] = {
-                library: [] for library, call in calls.items() if call
-            }
+            times: dict[str, list[float]] = {library: [] for library, call in calls.items() if call}
             for turn in range(options.rounds + 1):
                 for library in times:
                     taken = seconds(calls[library])
                     if turn:
                         times[library].append(taken)
-            cells = "".join(
-                f"  {library} {statistics.median(t) * 1e3:8.2f} ms"
-                for library, t in times.items()
-            )
-            ratios = [
-                statistics.median(
-                    a / b for a, b in zip(times["libtensor"], t, strict=True)
-                )
-                for n, t in times.items()
-                if n != "libtensor"
-            ]
+            cells = "".join(f"  {library} {statistics.median(t) * 1e3:8.2f} ms" for library, t in times.items())
+            ratios = [statistics.median(a / b for a, b in zip(times["libtensor"], t, strict=True)) for n, t in times.items() if n != "libtensor"]
             print(
-                f"{name + f' ({options.megabytes} MB)':38}{cells}"
-                + "".join(f"  ratio {r:.2f}" for r in ratios),
+                f"{name + f' ({options.megabytes} MB)':38}{cells}" + "".join(f"  ratio {r:.2f}" for r in ratios),
                 flush=True,
             )
 

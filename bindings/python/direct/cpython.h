@@ -79,6 +79,8 @@ const char *PyUnicode_AsUTF8AndSize(PyObject *, Py_ssize_t *);
 Py_ssize_t PyTuple_Size(PyObject *);
 PyObject *PyTuple_GetItem(PyObject *, Py_ssize_t);
 PyObject *PyList_New(Py_ssize_t);
+int PyGC_Disable(void);
+int PyGC_Enable(void);
 Py_ssize_t PyList_Size(PyObject *);
 PyObject *PyList_GetItem(PyObject *, Py_ssize_t);
 int PyTuple_SetItem(PyObject *, Py_ssize_t, PyObject *);

@@ -267,5 +267,10 @@ PyObject *list_of(const void *handle) {
     return NULL;
   if (library.data(handle, &data)) return NULL;
   l.size = library.dtype_size(l.dtype);
-  return l.dim ? lists(&l, 0, data) : numbers(NULL, 1, data, 0, l.dtype);
+  if (!l.dim) return numbers(NULL, 1, data, 0, l.dtype);
+  // Every few hundred new lists would make the garbage collector look through all of them.
+  int collects = PyGC_Disable();
+  PyObject *made = lists(&l, 0, data);
+  if (collects) PyGC_Enable();
+  return made;
 }

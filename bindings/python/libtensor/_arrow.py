@@ -1,4 +1,4 @@
-"""Arrow's PyCapsule interface, both ways, for primitive arrays (arrow.apache.org/docs/format/CDataInterface)."""
+"""Arrow's PyCapsule interface for primitive arrays, both ways, and for streams of them (arrow.apache.org/docs/format/CDataInterface)."""
 
 from ctypes import CFUNCTYPE, addressof, c_void_p, cast, create_string_buffer
 
@@ -9,9 +9,10 @@ from ._results import wrap
 
 c_export = bind("tensor_to_arrow", c_void_p, c_void_p, c_void_p)
 c_import = bind("tensor_from_arrow", c_void_p, c_void_p, c_void_p)
+c_import_stream = bind("tensor_from_arrow_stream", c_void_p, c_void_p)
 c_release = getter("tensor_arrow_release", None, c_void_p, c_void_p)
 
-SCHEMA, ARRAY = b"arrow_schema", b"arrow_array"
+SCHEMA, ARRAY, STREAM = b"arrow_schema", b"arrow_array", b"arrow_array_stream"
 SCHEMA_BYTES, ARRAY_BYTES = 72, 80
 
 # The structs behind capsules, by address, until their capsules die.
@@ -45,15 +46,20 @@ def export(tensor):
 
 
 def from_arrow(array):
-    """A tensor over the memory of an object with __arrow_c_array__: a primitive array without nulls.
+    """A tensor over the memory of an object with __arrow_c_array__, or __arrow_c_stream__: a primitive array, or several, without nulls.
 
-    The memory is shared and must not be written; elements of bool, which Arrow keeps as bits, are copied.
+    The memory of one array is shared and must not be written; elements of bool, which Arrow keeps as bits, are copied. The arrays
+    of a stream, such as the chunks of a column, become one tensor: a sole one is shared, several are copied.
     """
-    if not hasattr(array, "__arrow_c_array__"):
-        raise TypeError(f"from_arrow(): an object with __arrow_c_array__ is needed, not {type(array).__name__}")
-    schema, data = array.__arrow_c_array__()
     cell = cells.pop() if cells else Cell()
-    status = c_import(capsule_pointer(schema, SCHEMA), capsule_pointer(data, ARRAY), cell.address)
+    if hasattr(array, "__arrow_c_array__"):
+        schema, data = array.__arrow_c_array__()
+        status = c_import(capsule_pointer(schema, SCHEMA), capsule_pointer(data, ARRAY), cell.address)
+    elif hasattr(array, "__arrow_c_stream__"):
+        stream = array.__arrow_c_stream__()
+        status = c_import_stream(capsule_pointer(stream, STREAM), cell.address)
+    else:
+        raise TypeError(f"from_arrow(): an object with __arrow_c_array__ or __arrow_c_stream__ is needed, not {type(array).__name__}")
     if status:
         raise failure(status)
     made = wrap(cell.p)

@@ -67,8 +67,6 @@ def check_level(level, n, dim):
 
 def check_range(leaves, dtype):
     """Refuses integers that an integer dtype does not hold; unsigned ones take negative numbers modulo their range."""
-    if dtype is _dtypes.int64:
-        return  # packing checks it
     limits = _dtypes.iinfo(dtype)
     low = limits.min if dtype.is_signed else -limits.max
     if leaves and (min(leaves) < low or max(leaves) > limits.max):
@@ -85,21 +83,21 @@ def from_sequence(data, dtype):
     if complex in kinds:
         raw = pack("d", [part for leaf in leaves for part in (leaf.real, leaf.imag)])
         made, inferred = _dtypes.complex128, _f.get_default_dtype().to_complex()
-        if dtype is not None and not dtype.is_complex:
+        if dtype is not None and not dtype.is_complex and dtype is not _dtypes.bool_:
             raise TypeError(f"can't convert complex to {dtype}")
     elif float in kinds or not kinds:
         raw = pack("d", leaves)
         made, inferred = _dtypes.float64, _f.get_default_dtype()
     elif int in kinds:
         made = inferred = _dtypes.int64
-        if integral:
-            check_range(leaves, dtype)
         try:
             raw = pack("q", leaves)
         except StructError as error:
             if dtype is None or integral:
-                raise RuntimeError("Overflow when unpacking long long") from error
+                raise ValueError("Overflow when unpacking long long") from error
             raw, made = pack("d", leaves), _dtypes.float64
+        if integral:
+            check_range(leaves, dtype)
     else:
         raw = bytes(leaves)
         made = inferred = _dtypes.bool_

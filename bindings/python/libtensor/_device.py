@@ -1,6 +1,7 @@
 """Devices."""
 
 from ctypes import c_char_p, c_void_p
+from functools import lru_cache
 
 from ._errors import failure
 from ._library import Cell, Device, bind
@@ -90,6 +91,7 @@ c_default = bind("tensor_get_default_device", c_void_p)
 c_set_default = bind("tensor_set_default_device", Device)
 
 
+@lru_cache(maxsize=256)
 def parse(text):
     cell = Cell()
     status = c_parse(text.encode(), cell.address)

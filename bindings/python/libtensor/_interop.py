@@ -97,8 +97,7 @@ def from_interface(data):
     if dtype is None:
         if text[0] == ">":
             raise ValueError(
-                "given numpy array has byte order different from the native byte order. "
-                "Conversion between byte orders is currently not supported."
+                "given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported."
             )
         raise TypeError(f"can't convert an array of type '{text}'. The only supported types are: {', '.join(d.name for d in TYPES)}.")
     size, stride = interface["shape"], interface.get("strides")
@@ -163,7 +162,10 @@ class View:
 
 def contents(tensor):
     """A contiguous tensor on the CPU, and the address of its elements."""
-    tensor = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
+    if tensor.device.type != "cpu":
+        tensor = tensor.cpu()
+    if not tensor.is_contiguous():
+        tensor = tensor.contiguous()
     return tensor, tensor.data_ptr()
 
 

@@ -98,4 +98,3 @@ def get_rng_state():
 def set_rng_state(new_state):
     """Continues from a state of get_rng_state."""
     default().set_state(new_state)
-

@@ -15,11 +15,75 @@ def readable(storage):
     return storage
 
 
-class UntypedStorage:
+class StorageBase:
+    """What untyped and typed storages have in common."""
+
+    __slots__ = ()
+    is_sparse = False
+
+    def data_ptr(self):
+        """The address of the first byte, 0 where there are none."""
+        return _f.storage_data_ptr(self.untyped())
+
+    def nbytes(self):
+        """The size in bytes."""
+        return _f.storage_nbytes(self.untyped())
+
+    @property
+    def device(self):
+        return _f.storage_get_device(self.untyped())
+
+    def get_device(self):
+        """The index of the device; -1 for the CPU."""
+        index = self.device.index
+        return -1 if index is None else index
+
+    @property
+    def is_cuda(self):
+        return self.device.type == "cuda"
+
+    @property
+    def filename(self):
+        """The file that changes go to; None for storages without one."""
+        return _f.storage_filename(self.untyped()) or None
+
+    def resizable(self):
+        return _f.storage_resizable(self.untyped())
+
+    def is_shared(self):
+        """True when other processes can map the storage."""
+        return _f.storage_is_shared(self.untyped()) or self.device.type == "meta"
+
+    def share_memory_(self):
+        """Moves the storage into memory that other processes can map."""
+        _f.storage_share_memory_(self.untyped())
+        _sharing.register()
+        return self
+
+    def is_pinned(self, device=None):
+        return _f.storage_is_pinned(self.untyped())
+
+    def cpu(self):
+        return self.to(device="cpu")
+
+    def cuda(self, device=None, non_blocking=False):
+        return self.to(device="cuda" if device is None else device)
+
+    def tolist(self):
+        return readable(self)._tensor().tolist()
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def __copy__(self):
+        return self.clone()
+
+
+class UntypedStorage(StorageBase):
     """A sequence of bytes: UntypedStorage(8) has 8 zero bytes, UntypedStorage([1, 2]) these two."""
 
     __slots__ = ("_h", "__weakref__")
-    is_sparse = is_sparse_csr = False
+    is_sparse_csr = False
 
     def __new__(cls, size=0, *, device=None):
         if isinstance(size, int):
@@ -55,58 +119,16 @@ class UntypedStorage:
     def __del__(self, free=storage_free):
         free(self._h)
 
-    def data_ptr(self):
-        """The address of the first byte, 0 where there are none."""
-        return _f.storage_data_ptr(self)
-
-    def nbytes(self):
-        """The size in bytes."""
-        return _f.storage_nbytes(self)
-
-    size = nbytes
-    __len__ = nbytes
+    size = StorageBase.nbytes
+    __len__ = StorageBase.nbytes
 
     def element_size(self):
         return 1
-
-    @property
-    def device(self):
-        return _f.storage_get_device(self)
-
-    def get_device(self):
-        """The index of the device; -1 for the CPU."""
-        index = self.device.index
-        return -1 if index is None else index
-
-    @property
-    def is_cuda(self):
-        return self.device.type == "cuda"
-
-    @property
-    def filename(self):
-        """The file that changes go to; None for storages without one."""
-        return _f.storage_filename(self) or None
-
-    def resizable(self):
-        return _f.storage_resizable(self)
 
     def resize_(self, nbytes):
         """Changes the size, keeping the bytes that fit."""
         _f.storage_resize_(self, nbytes)
         return self
-
-    def is_shared(self):
-        """True when other processes can map the storage."""
-        return _f.storage_is_shared(self) or self.device.type == "meta"
-
-    def share_memory_(self):
-        """Moves the storage into memory that other processes can map."""
-        _f.storage_share_memory_(self)
-        _sharing.register()
-        return self
-
-    def is_pinned(self, device=None):
-        return _f.storage_is_pinned(self)
 
     def pin_memory(self, device=None):
         """An error: page-locked memory needs an accelerator."""
@@ -137,12 +159,6 @@ class UntypedStorage:
         else:
             readable(self)._tensor()[i] = value & 255
 
-    def __iter__(self):
-        return iter(self.tolist())
-
-    def tolist(self):
-        return readable(self)._tensor().tolist()
-
     def fill_(self, value):
         """Sets every byte to `value` modulo 256."""
         if not isinstance(value, int):
@@ -169,12 +185,6 @@ class UntypedStorage:
     def to(self, *, device, non_blocking=False):
         return self if self.device == _device.device(device) else _f.untyped_storage(self._tensor().to(device))
 
-    def cpu(self):
-        return self.to(device="cpu")
-
-    def cuda(self, device=None, non_blocking=False):
-        return self.to(device="cuda" if device is None else device)
-
     def untyped(self):
         return self
 
@@ -192,9 +202,6 @@ class UntypedStorage:
 
     def __hash__(self):
         return hash(self.data_ptr() or self._h)
-
-    def __copy__(self):
-        return self.clone()
 
     def __deepcopy__(self, memo):
         if id(self) not in memo:

@@ -2,7 +2,7 @@
 
 from . import _create, _dtypes
 from . import gen_functions as _f
-from ._storage import UntypedStorage, readable
+from ._storage import StorageBase, UntypedStorage, readable
 
 LEGACY = {
     **_create.LEGACY,
@@ -14,14 +14,13 @@ LEGACY = {
 }
 
 
-class TypedStorage:
+class TypedStorage(StorageBase):
     """The elements of one dtype in an UntypedStorage: TypedStorage(3) has 3 zeros, TypedStorage([1, 2]) these two.
 
     `dtype` is the default dtype unless given; `wrap_storage` is an UntypedStorage to share.
     """
 
     __slots__ = ("_untyped", "dtype", "__weakref__")
-    is_sparse = False
 
     def __init__(self, *args, wrap_storage=None, dtype=None, device=None):
         self.dtype = dtype or _f.get_default_dtype()
@@ -61,12 +60,6 @@ class TypedStorage:
     def untyped(self):
         return self._untyped
 
-    def data_ptr(self):
-        return self._untyped.data_ptr()
-
-    def nbytes(self):
-        return self._untyped.nbytes()
-
     def element_size(self):
         return self.dtype.itemsize
 
@@ -76,30 +69,9 @@ class TypedStorage:
 
     __len__ = size
 
-    device = property(lambda self: self._untyped.device)
-    is_cuda = property(lambda self: self._untyped.is_cuda)
-    filename = property(lambda self: self._untyped.filename)
-
-    def get_device(self):
-        return self._untyped.get_device()
-
-    def resizable(self):
-        return self._untyped.resizable()
-
     def resize_(self, size):
         self._untyped.resize_(size * self.dtype.itemsize)
         return self
-
-    def is_shared(self):
-        return self._untyped.is_shared()
-
-    def share_memory_(self):
-        """Moves the storage into memory that other processes can map."""
-        self._untyped.share_memory_()
-        return self
-
-    def is_pinned(self, device=None):
-        return self._untyped.is_pinned(device)
 
     def pin_memory(self, device=None):
         """An error: page-locked memory needs an accelerator."""
@@ -118,12 +90,6 @@ class TypedStorage:
 
     def __setitem__(self, i, value):
         self._tensor()[i if isinstance(i, slice) else self._at(i)] = value._tensor() if isinstance(value, TypedStorage) else value
-
-    def __iter__(self):
-        return iter(self.tolist())
-
-    def tolist(self):
-        return readable(self)._tensor().tolist()
 
     def fill_(self, value):
         self._tensor().fill_(value)
@@ -157,20 +123,11 @@ class TypedStorage:
     def to(self, *, device, non_blocking=False):
         return typed(self._untyped.to(device=device), self.dtype)
 
-    def cpu(self):
-        return self.to(device="cpu")
-
-    def cuda(self, device=None, non_blocking=False):
-        return typed(self._untyped.cuda(device), self.dtype)
-
     def __eq__(self, other):
         return isinstance(other, TypedStorage) and self._untyped == other._untyped and self.dtype is other.dtype
 
     def __hash__(self):
         return hash((self._untyped, self.dtype))
-
-    def __copy__(self):
-        return self.clone()
 
     def __deepcopy__(self, memo):
         return typed(self._untyped.__deepcopy__(memo), self.dtype)
@@ -243,8 +200,7 @@ def cast(name, kind):
 
 
 for method, legacy_name in CASTS.items():
-    for storage in (UntypedStorage, TypedStorage):
-        setattr(storage, method, cast(method, LEGACY[legacy_name]))
+    setattr(StorageBase, method, cast(method, LEGACY[legacy_name]))
 
 
 class Legacy(type):

@@ -24,6 +24,11 @@ def _errors():
         raise SafetensorError(str(error)) from None
 
 
+def _placed(tensor, device):
+    """A tensor of a file on the device that was asked for."""
+    return tensor if device == "cpu" else tensor.to(device)
+
+
 def _checked(tensors):
     if not isinstance(tensors, dict):
         raise ValueError(f"Expected a dict of [str, torch.Tensor] but received {type(tensors).__name__}")
@@ -65,7 +70,7 @@ def load_file(filename, device="cpu", *, mmap=True):
     path = readable(filename)
     with _errors():
         names, tensors, _ = _f.safetensors_load_file(path, mmap=mmap)
-    return {name: tensor.to(device) for name, tensor in zip(names, tensors, strict=True)}
+    return {name: _placed(tensor, device) for name, tensor in zip(names, tensors, strict=True)}
 
 
 def load(data):
@@ -130,7 +135,7 @@ class safe_open:
 
     def get_tensor(self, name):
         """A tensor, read now."""
-        return self._find(name).clone().to(self._device)
+        return _placed(self._find(name).clone(), self._device)
 
     def get_slice(self, name):
         """A tensor of which an index reads the part asked for."""
@@ -151,4 +156,4 @@ class Slice:
         return self._file._header[self._name]["dtype"]
 
     def __getitem__(self, index):
-        return self._file._find(self._name)[index].clone().to(self._file._device)
+        return _placed(self._file._find(self._name)[index].clone(), self._file._device)

@@ -60,7 +60,7 @@ def test_unknown_count_of_nulls_without_a_bitmap():
     ("make", "error", "fact"),
     [
         (lambda: Producer(torch.arange(3), null_count=2), ValueError, "2 of 3 elements are null"),
-        (lambda: Producer(torch.arange(3), n_buffers=3), TypeError, "not a primitive one"),
+        (lambda: Producer(torch.arange(3), n_buffers=3), ValueError, "buffers"),
         (lambda: Producer(torch.arange(3), length=-1), ValueError, "length"),
         (lambda: Producer(torch.arange(3), offset=2**61), ValueError, "offset"),
         (lambda: torch.zeros(2, 3), ValueError, "one dimension"),
@@ -82,3 +82,85 @@ def test_unused_capsules_are_freed():
     del t, capsules
     gc.collect()
     assert held() is None
+
+
+class Stream:
+    """An ArrowArrayStream of the arrays that producers give; `error` is told in the place of the array at which it is."""
+
+    def __init__(self, schema, producers, error=None):
+        self.capsules = [p.__arrow_c_array__() for p in producers]
+        self.schema, self.error, self.released = schema.__arrow_c_array__()[0], error, 0
+        next_function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+        self.functions = (
+            next_function(self.get_schema),
+            next_function(self.get_next),
+            ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(lambda stream: ctypes.addressof(self.reason) if self.error else 0),
+            ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.release),
+        )
+        self.reason = ctypes.create_string_buffer(b"the disk is gone")
+        self.struct = (ctypes.c_void_p * 5)(*[ctypes.cast(f, ctypes.c_void_p) for f in self.functions])
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return _arrow.capsule_new(ctypes.addressof(self.struct), b"arrow_array_stream", None)
+
+    def move(self, capsule, name, size, release, target):
+        """Moves a struct out of its capsule: the source counts as released."""
+        source = _arrow.capsule_pointer(capsule, name)
+        ctypes.memmove(target, source, size)
+        ctypes.memset(source + release, 0, 8)
+
+    def get_schema(self, stream, target):
+        self.move(self.schema, b"arrow_schema", 72, 56, target)
+        return 0
+
+    def get_next(self, stream, target):
+        if self.error == len(self.capsules):
+            return 5
+        if self.capsules:
+            self.move(self.capsules.pop(0)[1], b"arrow_array", 80, 64, target)
+        else:
+            ctypes.memset(target, 0, 80)
+        return 0
+
+    def release(self, stream):
+        self.released += 1
+        self.struct[3] = None
+
+
+@pytest.mark.parametrize("name", [*NUMERIC, "bool"])
+def test_streams_become_one_tensor(name):
+    t = torch.tensor([0, 1, 1, 0, 1, 0, 0, 1, 1, 1, 0], dtype=getattr(torch, name))
+    stream = Stream(t, [t[:3], t[3:3], Producer(t, offset=3, length=8)])
+    u = torch.from_arrow(stream)
+    assert u.dtype is t.dtype and u.tolist() == t.tolist() and stream.released == 1
+    u.zero_()
+    assert t[1] == 1, "several arrays are copied"
+    empty = torch.from_arrow(Stream(t, []))
+    assert empty.dtype is t.dtype and empty.shape == (0,)
+
+
+def test_a_sole_array_of_a_stream_is_shared():
+    t = torch.arange(4)
+    u = torch.from_arrow(Stream(t, [t]))
+    assert u.data_ptr() == t.data_ptr() and u.tolist() == [0, 1, 2, 3]
+    with pytest.raises(RuntimeError, match="read-only"):
+        u.add_(1)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "fact"),
+    [
+        (lambda t: Stream(t, [t, Producer(t, null_count=2), Producer(t, null_count=1)]), ValueError, "3 of 9 elements are null"),
+        (lambda t: Stream(t, [t, Producer(t, length=-1)]), ValueError, "length"),
+        (lambda t: Stream(t, [Producer(t, length=2**62), Producer(t, length=2**62)]), ValueError, "overflow"),
+        (lambda t: Stream(t, [t, t], error=1), RuntimeError, "next array: the disk is gone"),
+        (lambda t: Stream(t, [t, t], error=2), RuntimeError, "next array: the disk is gone"),
+    ],
+)
+def test_streams_that_cannot_be_taken(make, error, fact):
+    stream = make(torch.arange(3))
+    with pytest.raises(error, match=fact):
+        torch.from_arrow(stream)
+    assert stream.released == 1, "on an error too"
+    with pytest.raises(ValueError, match="released before"):
+        torch.from_arrow(stream)

@@ -25,8 +25,7 @@ def test_dtype_properties():
 def test_limits():
     f, i = torch.finfo(torch.float32), torch.iinfo(torch.int8)
     assert repr(f) == (
-        "finfo(resolution=1e-06, min=-3.40282e+38, max=3.40282e+38, eps=1.19209e-07, "
-        "smallest_normal=1.17549e-38, tiny=1.17549e-38, dtype=float32)"
+        "finfo(resolution=1e-06, min=-3.40282e+38, max=3.40282e+38, eps=1.19209e-07, smallest_normal=1.17549e-38, tiny=1.17549e-38, dtype=float32)"
     )
     assert (i.min, i.max, i.bits) == (-128, 127, 8) and torch.iinfo(torch.uint8).max == 255
     with pytest.raises(TypeError, match="iinfo"):

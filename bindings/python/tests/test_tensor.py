@@ -1,5 +1,6 @@
 """Attributes, conversion to Python values, and Python's protocols on tensors."""
 
+import gc
 import math
 
 import pytest
@@ -58,7 +59,7 @@ def test_dtype_of_data_can_be_given(dtype):
         ([[1, 2], [3]], ValueError, "length 2 at dim 1"),
         ([1, "a"], TypeError, "str"),
         ([1, [2]], ValueError, "dim"),
-        ([2**70], RuntimeError, "Overflow"),
+        ([2**70], ValueError, "Overflow"),
     ],
 )
 def test_bad_data(data, error, fact):
@@ -66,9 +67,65 @@ def test_bad_data(data, error, fact):
         torch.tensor(data)
 
 
-def test_integers_must_fit_the_dtype():
-    with pytest.raises(RuntimeError, match="uint8"):
-        torch.tensor([300], dtype=torch.uint8)
+@pytest.mark.parametrize(
+    ("number", "dtype"),
+    [(300, torch.uint8), (-256, torch.uint8), (128, torch.int8), (-129, torch.int8), (2**40, torch.int32), (-(2**15) - 1, torch.int16)],
+)
+def test_integers_must_fit_the_dtype(number, dtype):
+    with pytest.raises(RuntimeError, match=dtype.__repr__().removeprefix("torch.")):
+        torch.tensor([1, number], dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype", "expected"),
+    [
+        ([-1, 7, -255], torch.uint8, [255, 7, 1]),
+        ([-(2**63), 2**63 - 1], torch.int64, [-(2**63), 2**63 - 1]),
+        ([2**70, 1], torch.float64, [2.0**70, 1.0]),
+        ([1e40, -1e40, 0.1], torch.float32, [math.inf, -math.inf, 0.10000000149011612]),
+        ([1, 2.5, True, -1j], torch.complex128, [1, 2.5, 1, -1j]),
+        ([0j, 1j], torch.bool, [False, True]),
+        ([True, 2], torch.int16, [1, 2]),
+    ],
+)
+def test_data_of_another_dtype(data, dtype, expected):
+    x = torch.tensor(data, dtype=dtype)
+    assert x.dtype is dtype and x.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.bool, torch.uint8, torch.int64, torch.float16, torch.bfloat16, torch.float64, torch.complex64, torch.complex128]
+)
+@pytest.mark.parametrize("shape", [(6,), (1, 6), (2, 3), (3, 1, 2), (1, 1, 1), (1,)])
+def test_lists_of_every_shape(dtype, shape):
+    flat = [False, True, 1, 0, 1, 1][: math.prod(shape)]
+    x = torch.tensor(flat, dtype=dtype).view(shape)
+    nested = x.tolist()
+    assert torch.tensor(nested, dtype=dtype).equal(x) and x.flatten().tolist() == flat
+    assert x.transpose(0, -1).tolist() == torch.tensor(nested).transpose(0, -1).contiguous().tolist()
+    found = nested
+    for n in shape:
+        assert len(found) == n
+        found = found[0]
+    assert type(found) is (complex if dtype.is_complex else float if dtype.is_floating_point else bool if dtype is torch.bool else int)
+
+
+def test_every_bit_of_complex_numbers_comes_back():
+    parts = [0.0, -0.0, 1e-320, math.inf, -math.inf, math.nan, 1.0000000000000002]
+    data = [complex(a, b) for a in parts for b in parts]
+    found = torch.tensor(data, dtype=torch.complex128).tolist()
+    assert list(map(repr, found)) == list(map(repr, data))
+    assert [math.copysign(1, z.imag) for z in found[1:3]] == [-1, 1]
+
+
+def test_lists_leave_the_garbage_collector_as_it_was():
+    for change in (gc.disable, gc.enable):
+        change()
+        before = gc.isenabled()
+        torch.ones(2, 2).tolist()
+        with pytest.raises(NotImplementedError):
+            torch.ones(2, device="meta").tolist()
+        assert gc.isenabled() == before
 
 
 def test_numbers():

@@ -40,6 +40,9 @@ func Create(op, path string, size int64, durable bool, write func(io.WriterAt) e
 			return status.IOf("%s: %v", op, err)
 		}
 	}
+	if err := reserve(temporary, size); err != nil {
+		return status.IOf("%s: %v", op, err)
+	}
 	if durable {
 		if err = write(disk{temporary}); err == nil {
 			err = temporary.Sync()

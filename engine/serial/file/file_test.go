@@ -82,6 +82,11 @@ func TestCreateReplacesWholeFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o640), info.Mode().Perm(), "permissions stay")
 
+	require.ErrorContains(t, Create("save", path, 1<<60, false, func(io.WriterAt) error {
+		return errors.New("written although there is no place for the file")
+	}), "fallocate")
+	require.Equal(t, "new", content(t, path))
+
 	all, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	require.Len(t, all, 2, "nothing else is left behind")
