@@ -4,6 +4,7 @@ import (
 	"github.com/libtensor/libtensor/engine/blas"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -18,6 +19,9 @@ const (
 	// tileParts is the number of tiles that large products are cut into along rows and columns.
 	tileParts = 4
 )
+
+// wideTiles tells that the kernels for real floats use vectors of 64 bytes, which OpenBLAS does on some CPUs only.
+var wideTiles = kernel.Tier() == "avx512"
 
 // matrices is a batch of matrices; strides count elements.
 type matrices struct {
@@ -77,7 +81,7 @@ func multiply(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar) error
 	}
 	ma, mb, mc := matricesOf(a), matricesOf(b), matricesOf(c)
 	work := mc.rows * mc.cols * ma.cols
-	if work <= smallProduct || !blas.Serves(d) {
+	if work <= smallProduct || !blas.Serves(d) || wideTiles && d.IsFloatingPoint() {
 		return multiplyBlocks(op, c, a, b, alpha, beta)
 	}
 	ld, turned, ok := mc.leading()

@@ -47,31 +47,35 @@ static Py_ssize_t items(PyObject *o, arguments *a, PyObject **tuple) {
   return PyTuple_Size(*tuple);
 }
 
-static bool room(arguments *a, Py_ssize_t n) { return n >= 0 && n <= MOST_NUMBERS - a->used; }
+// Room for n numbers or addresses; NULL when there is none.
+static void *take(arguments *a, Py_ssize_t n) {
+  if (n < 0) return NULL;
+  if (n > MOST_NUMBERS - a->used)
+    return a->many ? NULL : (a->many = malloc((size_t)n * sizeof *a->numbers));
+  a->used += (int)n;
+  return a->numbers + a->used - n;
+}
 
 static bool read_ints(PyObject *o, arguments *a, lt_value *v) {
-  int64_t *to = a->numbers + a->used;
+  bool one = o->type == &PyLong_Type;
   PyObject *tuple;
-  v->list.data = to, v->list.length = 1;
-  if (o->type == &PyLong_Type) return room(a, 1) && (a->used++, read_int(o, to));
-  Py_ssize_t n = items(o, a, &tuple);
-  if (!room(a, n)) return false;
+  Py_ssize_t n = one ? 1 : items(o, a, &tuple);
+  int64_t *to = take(a, n);
+  if (!to) return false;
+  v->list.data = to, v->list.length = n;
   for (Py_ssize_t i = 0; i < n; i++)
-    if (!read_int(PyTuple_GetItem(tuple, i), to + i)) return false;
-  v->list.length = n;
-  a->used += (int)n;
+    if (!read_int(one ? o : PyTuple_GetItem(tuple, i), to + i)) return false;
   return true;
 }
 
 static bool read_tensors(PyObject *o, arguments *a, lt_value *v) {
-  void **to = (void **)(a->numbers + a->used);
   PyObject *tuple;
   Py_ssize_t n = items(o, a, &tuple);
-  if (!room(a, n)) return false;
+  void **to = take(a, n);
+  if (!to) return false;
+  v->list.data = to, v->list.length = n;
   for (Py_ssize_t i = 0; i < n; i++)
     if (!read_tensor(PyTuple_GetItem(tuple, i), to + i)) return false;
-  v->list.data = to, v->list.length = n;
-  a->used += (int)n;
   return true;
 }
 
@@ -173,8 +177,8 @@ static bool convert(const parameter *p, PyObject *o, arguments *a, lt_value *v) 
       return read_number(o, &v->scalar);
     case 'F':
       if (p->kind == 'F') return read_float(o, &v->f);
-      v->pointer = a->numbers + a->used;  // by address, as NULL is none
-      return room(a, 1) && (a->used++, read_float(o, v->pointer));
+      v->pointer = take(a, 1);  // by address, as NULL is none
+      return v->pointer && read_float(o, v->pointer);
     case 'B':
       v->i = o == &_Py_TrueStruct;
       return v->i || o == &_Py_FalseStruct;
@@ -204,10 +208,9 @@ bool fits(const entry *e, PyObject *const *args, Py_ssize_t n, PyObject *names, 
   }
   for (int i = 0; i < e->count; i++) {
     if (spread && i == last) {
-      int64_t *to = a->numbers + a->used;
-      if (!room(a, n - last)) return false;
-      for (Py_ssize_t k = last; k < n; k++, a->used++)
-        if (!read_int(args[k], a->numbers + a->used)) return false;
+      int64_t *to = take(a, n - last);
+      for (Py_ssize_t k = last; k < n; k++)
+        if (!to || !read_int(args[k], to + k - last)) return false;
       a->values[i].list.data = to, a->values[i].list.length = n - last;
     } else if (!given[i] || !convert(p + i, given[i], a, a->values + i)) {
       return false;

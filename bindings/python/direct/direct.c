@@ -33,6 +33,7 @@ static PyObject *wrap_all(PyTypeObject *type, void *const *handles, int64_t n, s
 static PyObject *result_of(const entry *e, arguments *a, intptr_t given, PyObject *first) {
   if (e->result == MAKES || e->result == VIEWS) return given >= LT_STATUSES ? wrap(given) : NULL;
   if (given) return NULL;
+  if (e->result == TELLS) return PyBool_FromLong(a->values[0].i != 0);
   if (e->result == SEVERAL)
     return wrap_all(e->tuple, &a->values[0].pointer, e->results, sizeof(lt_value));
   if (e->result == LISTS) {
@@ -79,10 +80,11 @@ static PyObject *try_entries(const function *f, PyObject *const *args, Py_ssize_
   bool fit = false;
   for (int i = 0; i < f->count && !fit; i++) {
     arguments a;
-    a.held = NULL, a.operand = NULL;
+    a.held = NULL, a.operand = a.many = NULL;
     fit = fits(f->entries[i], args, n, names, &a);
     if (fit) result = invoke(f->entries[i], &a, n ? args[0] : NULL);
     if (a.held) Py_DecRef(a.held);
+    free(a.many);
     if (a.operand) library.free(a.operand);
   }
   return result;
@@ -112,7 +114,7 @@ static PyObject *subscript(PyObject *self, PyObject *const *args, size_t flagged
   PyObject *result = NULL;
   if (count_of(flagged) != 2 || names || !read_tensor(args[0], &v->pointer))
     return call_fallback(f, args, flagged, names);
-  a.held = NULL, a.operand = NULL, a.number = false;
+  a.held = NULL, a.operand = a.many = NULL, a.number = false;
   v[1].i = 0;
   Py_ssize_t start, stop, step;
   if (read_int(args[1], &v[2].i)) {

@@ -30,7 +30,7 @@ typedef struct {
 } tensor;
 
 // What a word form does with its result.
-enum { MAKES, VIEWS, CHANGES, SEVERAL, LISTS };
+enum { MAKES, VIEWS, CHANGES, SEVERAL, LISTS, TELLS };
 
 // A parameter: which Python objects fit it. A capital letter may be small, for one that also takes
 // None. T a Tensor, O and P a Tensor or a number (O has a word form for numbers, P makes a tensor
@@ -80,6 +80,7 @@ typedef struct {
   int used;
   bool number;     // the operand is one
   void *operand;   // the tensor made of a number, freed after the call
+  void *many;      // for a list that is too long for `numbers`, freed after the call
   PyObject *held;  // the tuple of a list, whose items stay alive through the call
   tensor_index indices[MOST_INDICES];
 } arguments;

@@ -142,7 +142,10 @@ void finish(Sum *sums, Sum alpha, Sum beta, T *c, int64_t step, int64_t w) {
     for (int64_t k = 0; k < w; k++) sums[k] = alpha * sums[k];
   if (beta != Sum(0))
     for (int64_t k = 0; k < w; k++) sums[k] = sums[k] + beta * convert<Sum>(c[k * step]);
-  cast_row<Sum, T>((const char *)sums, sizeof(Sum), (char *)c, step * int64_t(sizeof(T)), w);
+  if (__is_same(Sum, T) && step == 1)
+    for (int64_t k = 0; k < w; k++) c[k] = convert<T>(sums[k]);
+  else
+    cast_row<Sum, T>((const char *)sums, sizeof(Sum), (char *)c, step * int64_t(sizeof(T)), w);
 }
 
 // A factor of products of T: integers are given as T, floats in the dtype of their sums.
