@@ -259,3 +259,30 @@ func TestStatisticsOfMetaTensors(t *testing.T) {
 	_, err := Bincount(meta(dtype.Int64, 3), nil, 0)
 	assert.ErrorContains(t, err, "meta")
 }
+
+// The variance of complex numbers is the sum of those of their parts, in rows of whole blocks and a rest, at unit and other steps.
+func TestVarianceOfComplexNumbers(t *testing.T) {
+	re, im := ramp(t, dtype.Float64, 3, 700), ramp(t, dtype.Float64, 3, 700)
+	_, err := Add(im, im, given(t, dtype.Float64, nil, 1e3), dtype.IntScalar(1))
+	require.NoError(t, err)
+	z, err := ComplexParts(nil, re, im)
+	require.NoError(t, err)
+	defer z.Release()
+	for dim := range int64(2) {
+		got, mean, err := VarMeanDim(z, []int64{dim}, true, false)
+		require.NoError(t, err)
+		want := make([]float64, got.Numel())
+		for _, part := range []*tensor.Tensor{re, im} {
+			v, m, err := VarMeanDim(part, []int64{dim}, true, false)
+			require.NoError(t, err)
+			for i, x := range flat(t, v) {
+				want[i] += x
+			}
+			v.Release()
+			m.Release()
+		}
+		assert.InDeltaSlice(t, want, flat(t, got), 1e-9, "dim %d", dim)
+		got.Release()
+		mean.Release()
+	}
+}

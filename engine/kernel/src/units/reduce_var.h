@@ -114,7 +114,27 @@ struct ComplexVar {
     into->m2 += from.m2 + (re * re + im * im) * (into->n * from.n / total);
     into->n = total;
   }
+  // Elements that make one mean and one sum of squares, and the parts that run side by side.
+  static constexpr int kBlock = 256, kParts = 16;
+  static Total block(const C *x) {
+    const R *parts = (const R *)x;
+    double sum[kParts] = {}, squares[kParts] = {}, mean[kParts];
+    for (int i = 0; i < 2 * kBlock; i += kParts)
+      for (int k = 0; k < kParts; k++) sum[k] += parts[i + k];
+    for (int h = kParts / 2; h >= 2; h /= 2)
+      for (int k = 0; k < h; k++) sum[k] += sum[k + h];
+    for (int k = 0; k < kParts; k++) mean[k] = sum[k & 1] / kBlock;
+    for (int i = 0; i < 2 * kBlock; i += kParts)
+      for (int k = 0; k < kParts; k++) {
+        const double d = parts[i + k] - mean[k];
+        squares[k] += d * d;
+      }
+    for (int h = kParts / 2; h >= 1; h /= 2)
+      for (int k = 0; k < h; k++) squares[k] += squares[k + h];
+    return {kBlock, mean[0], mean[1], squares[0]};
+  }
   static void inner(const C *x, int64_t n, int64_t, Total *t, const lt_reduction *) {
+    for (; n >= kBlock; n -= kBlock, x += kBlock) merge(t, block(x));
     for (int64_t i = 0; i < n; i++) merge(t, {1, (double)x[i].re, (double)x[i].im, 0});
   }
   static void outer(const char *x, int64_t rows, int64_t stride, int64_t m, int64_t, Total *t,
