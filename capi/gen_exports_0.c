@@ -74,21 +74,21 @@ TENSOR_API tensor_status tensor_add_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_add(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_add(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_add(a[0].pointer, a[1].pointer, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_add_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_add_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_add_scalar(a[0].pointer, a[1].scalar, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_add_(const lt_value *a) { return tensor_add_(a[0].pointer, a[1].pointer, a[2].scalar); }
+TENSOR_API intptr_t tensor_words_add_(lt_value *a) { return tensor_add_(a[0].pointer, a[1].pointer, a[2].scalar); }
 
-TENSOR_API intptr_t tensor_words_add_scalar_(const lt_value *a) { return tensor_add_scalar_(a[0].pointer, a[1].scalar, a[2].scalar); }
+TENSOR_API intptr_t tensor_words_add_scalar_(lt_value *a) { return tensor_add_scalar_(a[0].pointer, a[1].scalar, a[2].scalar); }
 
 TENSOR_API tensor_status tensor_sub(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "sub", "out");
@@ -163,21 +163,21 @@ TENSOR_API tensor_status tensor_sub_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sub(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_sub(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_sub(a[0].pointer, a[1].pointer, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_sub_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_sub_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_sub_scalar(a[0].pointer, a[1].scalar, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_sub_(const lt_value *a) { return tensor_sub_(a[0].pointer, a[1].pointer, a[2].scalar); }
+TENSOR_API intptr_t tensor_words_sub_(lt_value *a) { return tensor_sub_(a[0].pointer, a[1].pointer, a[2].scalar); }
 
-TENSOR_API intptr_t tensor_words_sub_scalar_(const lt_value *a) { return tensor_sub_scalar_(a[0].pointer, a[1].scalar, a[2].scalar); }
+TENSOR_API intptr_t tensor_words_sub_scalar_(lt_value *a) { return tensor_sub_scalar_(a[0].pointer, a[1].scalar, a[2].scalar); }
 
 TENSOR_API tensor_status tensor_subtract(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "subtract", "out");
@@ -252,21 +252,21 @@ TENSOR_API tensor_status tensor_subtract_scalar_out(const tensor_t *self, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_subtract(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_subtract(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_subtract(a[0].pointer, a[1].pointer, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_subtract_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_subtract_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_subtract_scalar(a[0].pointer, a[1].scalar, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_subtract_(const lt_value *a) { return tensor_subtract_(a[0].pointer, a[1].pointer, a[2].scalar); }
+TENSOR_API intptr_t tensor_words_subtract_(lt_value *a) { return tensor_subtract_(a[0].pointer, a[1].pointer, a[2].scalar); }
 
-TENSOR_API intptr_t tensor_words_subtract_scalar_(const lt_value *a) { return tensor_subtract_scalar_(a[0].pointer, a[1].scalar, a[2].scalar); }
+TENSOR_API intptr_t tensor_words_subtract_scalar_(lt_value *a) { return tensor_subtract_scalar_(a[0].pointer, a[1].scalar, a[2].scalar); }
 
 TENSOR_API tensor_status tensor_rsub(const tensor_t *self, const tensor_t *other, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "rsub", "out");
@@ -297,13 +297,13 @@ TENSOR_API tensor_status tensor_rsub_scalar(const tensor_t *self, tensor_scalar 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_rsub(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_rsub(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_rsub(a[0].pointer, a[1].pointer, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_rsub_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_rsub_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_rsub_scalar(a[0].pointer, a[1].scalar, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -376,21 +376,21 @@ TENSOR_API tensor_status tensor_mul_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_mul(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_mul(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_mul(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_mul_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_mul_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_mul_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_mul_(const lt_value *a) { return tensor_mul_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_mul_(lt_value *a) { return tensor_mul_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_mul_scalar_(const lt_value *a) { return tensor_mul_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_mul_scalar_(lt_value *a) { return tensor_mul_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_multiply(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "multiply", "out");
@@ -459,21 +459,21 @@ TENSOR_API tensor_status tensor_multiply_scalar_out(const tensor_t *self, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_multiply(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_multiply(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_multiply(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_multiply_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_multiply_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_multiply_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_multiply_(const lt_value *a) { return tensor_multiply_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_multiply_(lt_value *a) { return tensor_multiply_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_multiply_scalar_(const lt_value *a) { return tensor_multiply_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_multiply_scalar_(lt_value *a) { return tensor_multiply_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_div(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t **out) {
   LT_RESULT(out, "div", "out");
@@ -548,21 +548,21 @@ TENSOR_API tensor_status tensor_div_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_div(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_div(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_div(a[0].pointer, a[1].pointer, a[2].text, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_div_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_div_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_div_scalar(a[0].pointer, a[1].scalar, a[2].text, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_div_(const lt_value *a) { return tensor_div_(a[0].pointer, a[1].pointer, a[2].text); }
+TENSOR_API intptr_t tensor_words_div_(lt_value *a) { return tensor_div_(a[0].pointer, a[1].pointer, a[2].text); }
 
-TENSOR_API intptr_t tensor_words_div_scalar_(const lt_value *a) { return tensor_div_scalar_(a[0].pointer, a[1].scalar, a[2].text); }
+TENSOR_API intptr_t tensor_words_div_scalar_(lt_value *a) { return tensor_div_scalar_(a[0].pointer, a[1].scalar, a[2].text); }
 
 TENSOR_API tensor_status tensor_divide(const tensor_t *self, const tensor_t *other, const char *rounding_mode, tensor_t **out) {
   LT_RESULT(out, "divide", "out");
@@ -637,21 +637,21 @@ TENSOR_API tensor_status tensor_divide_scalar_out(const tensor_t *self, tensor_s
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_divide(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_divide(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_divide(a[0].pointer, a[1].pointer, a[2].text, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_divide_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_divide_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_divide_scalar(a[0].pointer, a[1].scalar, a[2].text, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_divide_(const lt_value *a) { return tensor_divide_(a[0].pointer, a[1].pointer, a[2].text); }
+TENSOR_API intptr_t tensor_words_divide_(lt_value *a) { return tensor_divide_(a[0].pointer, a[1].pointer, a[2].text); }
 
-TENSOR_API intptr_t tensor_words_divide_scalar_(const lt_value *a) { return tensor_divide_scalar_(a[0].pointer, a[1].scalar, a[2].text); }
+TENSOR_API intptr_t tensor_words_divide_scalar_(lt_value *a) { return tensor_divide_scalar_(a[0].pointer, a[1].scalar, a[2].text); }
 
 TENSOR_API tensor_status tensor_true_divide(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "true_divide", "out");
@@ -720,21 +720,21 @@ TENSOR_API tensor_status tensor_true_divide_scalar_out(const tensor_t *self, ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_true_divide(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_true_divide(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_true_divide(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_true_divide_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_true_divide_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_true_divide_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_true_divide_(const lt_value *a) { return tensor_true_divide_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_true_divide_(lt_value *a) { return tensor_true_divide_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_true_divide_scalar_(const lt_value *a) { return tensor_true_divide_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_true_divide_scalar_(lt_value *a) { return tensor_true_divide_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_floor_divide(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "floor_divide", "out");
@@ -803,21 +803,21 @@ TENSOR_API tensor_status tensor_floor_divide_scalar_out(const tensor_t *self, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_floor_divide(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_floor_divide(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_floor_divide(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_floor_divide_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_floor_divide_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_floor_divide_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_floor_divide_(const lt_value *a) { return tensor_floor_divide_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_floor_divide_(lt_value *a) { return tensor_floor_divide_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_floor_divide_scalar_(const lt_value *a) { return tensor_floor_divide_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_floor_divide_scalar_(lt_value *a) { return tensor_floor_divide_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_remainder(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "remainder", "out");
@@ -886,21 +886,21 @@ TENSOR_API tensor_status tensor_remainder_scalar_out(const tensor_t *self, tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_remainder(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_remainder(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_remainder(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_remainder_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_remainder_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_remainder_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_remainder_(const lt_value *a) { return tensor_remainder_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_remainder_(lt_value *a) { return tensor_remainder_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_remainder_scalar_(const lt_value *a) { return tensor_remainder_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_remainder_scalar_(lt_value *a) { return tensor_remainder_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_fmod(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmod", "out");
@@ -969,21 +969,21 @@ TENSOR_API tensor_status tensor_fmod_scalar_out(const tensor_t *self, tensor_sca
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_fmod(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_fmod(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_fmod(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_fmod_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_fmod_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_fmod_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_fmod_(const lt_value *a) { return tensor_fmod_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_fmod_(lt_value *a) { return tensor_fmod_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_fmod_scalar_(const lt_value *a) { return tensor_fmod_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_fmod_scalar_(lt_value *a) { return tensor_fmod_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_pow(const tensor_t *self, const tensor_t *exponent, tensor_t **out) {
   LT_RESULT(out, "pow", "out");
@@ -1052,21 +1052,21 @@ TENSOR_API tensor_status tensor_pow_scalar_out(const tensor_t *self, tensor_scal
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_pow(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_pow(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_pow(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_pow_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_pow_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_pow_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_pow_(const lt_value *a) { return tensor_pow_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_pow_(lt_value *a) { return tensor_pow_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_pow_scalar_(const lt_value *a) { return tensor_pow_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_pow_scalar_(lt_value *a) { return tensor_pow_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_float_power(const tensor_t *self, const tensor_t *exponent, tensor_t **out) {
   LT_RESULT(out, "float_power", "out");
@@ -1135,21 +1135,21 @@ TENSOR_API tensor_status tensor_float_power_scalar_out(const tensor_t *self, ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_float_power(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_float_power(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_float_power(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_float_power_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_float_power_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_float_power_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_float_power_(const lt_value *a) { return tensor_float_power_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_float_power_(lt_value *a) { return tensor_float_power_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_float_power_scalar_(const lt_value *a) { return tensor_float_power_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_float_power_scalar_(lt_value *a) { return tensor_float_power_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_neg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "neg", "out");
@@ -1180,13 +1180,13 @@ TENSOR_API tensor_status tensor_neg_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_neg(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_neg(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_neg(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_neg_(const lt_value *a) { return tensor_neg_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_neg_(lt_value *a) { return tensor_neg_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_negative(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "negative", "out");
@@ -1217,13 +1217,13 @@ TENSOR_API tensor_status tensor_negative_out(const tensor_t *self, tensor_t *out
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_negative(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_negative(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_negative(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_negative_(const lt_value *a) { return tensor_negative_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_negative_(lt_value *a) { return tensor_negative_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_positive(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "positive", "out");
@@ -1237,7 +1237,7 @@ TENSOR_API tensor_status tensor_positive(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_positive(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_positive(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_positive(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1272,13 +1272,13 @@ TENSOR_API tensor_status tensor_square_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_square(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_square(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_square(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_square_(const lt_value *a) { return tensor_square_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_square_(lt_value *a) { return tensor_square_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_reciprocal(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "reciprocal", "out");
@@ -1309,13 +1309,13 @@ TENSOR_API tensor_status tensor_reciprocal_out(const tensor_t *self, tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_reciprocal(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_reciprocal(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_reciprocal(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_reciprocal_(const lt_value *a) { return tensor_reciprocal_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_reciprocal_(lt_value *a) { return tensor_reciprocal_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_abs(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "abs", "out");
@@ -1346,13 +1346,13 @@ TENSOR_API tensor_status tensor_abs_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_abs(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_abs(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_abs(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_abs_(const lt_value *a) { return tensor_abs_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_abs_(lt_value *a) { return tensor_abs_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_absolute(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "absolute", "out");
@@ -1383,13 +1383,13 @@ TENSOR_API tensor_status tensor_absolute_out(const tensor_t *self, tensor_t *out
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_absolute(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_absolute(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_absolute(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_absolute_(const lt_value *a) { return tensor_absolute_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_absolute_(lt_value *a) { return tensor_absolute_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_sign(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sign", "out");
@@ -1420,13 +1420,13 @@ TENSOR_API tensor_status tensor_sign_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sign(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_sign(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_sign(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_sign_(const lt_value *a) { return tensor_sign_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_sign_(lt_value *a) { return tensor_sign_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_sgn(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sgn", "out");
@@ -1457,13 +1457,13 @@ TENSOR_API tensor_status tensor_sgn_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sgn(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_sgn(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_sgn(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_sgn_(const lt_value *a) { return tensor_sgn_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_sgn_(lt_value *a) { return tensor_sgn_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_copysign(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "copysign", "out");
@@ -1532,21 +1532,21 @@ TENSOR_API tensor_status tensor_copysign_scalar_out(const tensor_t *self, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_copysign(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_copysign(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_copysign(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_copysign_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_copysign_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_copysign_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_copysign_(const lt_value *a) { return tensor_copysign_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_copysign_(lt_value *a) { return tensor_copysign_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_copysign_scalar_(const lt_value *a) { return tensor_copysign_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_copysign_scalar_(lt_value *a) { return tensor_copysign_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_addcmul(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "addcmul", "out");
@@ -1586,13 +1586,13 @@ TENSOR_API tensor_status tensor_addcmul_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_addcmul(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_addcmul(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_addcmul(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_addcmul_(const lt_value *a) { return tensor_addcmul_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar); }
+TENSOR_API intptr_t tensor_words_addcmul_(lt_value *a) { return tensor_addcmul_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar); }
 
 TENSOR_API tensor_status tensor_addcdiv(const tensor_t *self, const tensor_t *tensor1, const tensor_t *tensor2, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "addcdiv", "out");
@@ -1632,13 +1632,13 @@ TENSOR_API tensor_status tensor_addcdiv_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_addcdiv(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_addcdiv(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_addcdiv(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_addcdiv_(const lt_value *a) { return tensor_addcdiv_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar); }
+TENSOR_API intptr_t tensor_words_addcdiv_(lt_value *a) { return tensor_addcdiv_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar); }
 
 TENSOR_API tensor_status tensor_lerp(const tensor_t *self, const tensor_t *end, const tensor_t *weight, tensor_t **out) {
   LT_RESULT(out, "lerp", "out");
@@ -1713,21 +1713,21 @@ TENSOR_API tensor_status tensor_lerp_scalar_out(const tensor_t *self, const tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_lerp(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_lerp(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_lerp(a[0].pointer, a[1].pointer, a[2].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_lerp_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_lerp_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_lerp_scalar(a[0].pointer, a[1].pointer, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_lerp_(const lt_value *a) { return tensor_lerp_(a[0].pointer, a[1].pointer, a[2].pointer); }
+TENSOR_API intptr_t tensor_words_lerp_(lt_value *a) { return tensor_lerp_(a[0].pointer, a[1].pointer, a[2].pointer); }
 
-TENSOR_API intptr_t tensor_words_lerp_scalar_(const lt_value *a) { return tensor_lerp_scalar_(a[0].pointer, a[1].pointer, a[2].scalar); }
+TENSOR_API intptr_t tensor_words_lerp_scalar_(lt_value *a) { return tensor_lerp_scalar_(a[0].pointer, a[1].pointer, a[2].scalar); }
 
 TENSOR_API tensor_status tensor_eq(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "eq", "out");
@@ -1796,21 +1796,21 @@ TENSOR_API tensor_status tensor_eq_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_eq(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_eq(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_eq(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_eq_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_eq_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_eq_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_eq_(const lt_value *a) { return tensor_eq_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_eq_(lt_value *a) { return tensor_eq_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_eq_scalar_(const lt_value *a) { return tensor_eq_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_eq_scalar_(lt_value *a) { return tensor_eq_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_ne(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ne", "out");
@@ -1879,21 +1879,21 @@ TENSOR_API tensor_status tensor_ne_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_ne(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_ne(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_ne(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_ne_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_ne_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_ne_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_ne_(const lt_value *a) { return tensor_ne_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_ne_(lt_value *a) { return tensor_ne_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_ne_scalar_(const lt_value *a) { return tensor_ne_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_ne_scalar_(lt_value *a) { return tensor_ne_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_not_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "not_equal", "out");
@@ -1962,21 +1962,21 @@ TENSOR_API tensor_status tensor_not_equal_scalar_out(const tensor_t *self, tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_not_equal(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_not_equal(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_not_equal(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_not_equal_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_not_equal_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_not_equal_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_not_equal_(const lt_value *a) { return tensor_not_equal_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_not_equal_(lt_value *a) { return tensor_not_equal_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_not_equal_scalar_(const lt_value *a) { return tensor_not_equal_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_not_equal_scalar_(lt_value *a) { return tensor_not_equal_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_lt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "lt", "out");
@@ -2045,21 +2045,21 @@ TENSOR_API tensor_status tensor_lt_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_lt(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_lt(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_lt(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_lt_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_lt_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_lt_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_lt_(const lt_value *a) { return tensor_lt_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_lt_(lt_value *a) { return tensor_lt_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_lt_scalar_(const lt_value *a) { return tensor_lt_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_lt_scalar_(lt_value *a) { return tensor_lt_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_less(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less", "out");
@@ -2128,21 +2128,21 @@ TENSOR_API tensor_status tensor_less_scalar_out(const tensor_t *self, tensor_sca
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_less(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_less(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_less(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_less_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_less_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_less_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_less_(const lt_value *a) { return tensor_less_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_less_(lt_value *a) { return tensor_less_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_less_scalar_(const lt_value *a) { return tensor_less_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_less_scalar_(lt_value *a) { return tensor_less_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_le(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "le", "out");
@@ -2211,21 +2211,21 @@ TENSOR_API tensor_status tensor_le_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_le(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_le(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_le(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_le_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_le_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_le_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_le_(const lt_value *a) { return tensor_le_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_le_(lt_value *a) { return tensor_le_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_le_scalar_(const lt_value *a) { return tensor_le_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_le_scalar_(lt_value *a) { return tensor_le_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_less_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less_equal", "out");
@@ -2294,21 +2294,21 @@ TENSOR_API tensor_status tensor_less_equal_scalar_out(const tensor_t *self, tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_less_equal(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_less_equal(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_less_equal(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_less_equal_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_less_equal_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_less_equal_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_less_equal_(const lt_value *a) { return tensor_less_equal_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_less_equal_(lt_value *a) { return tensor_less_equal_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_less_equal_scalar_(const lt_value *a) { return tensor_less_equal_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_less_equal_scalar_(lt_value *a) { return tensor_less_equal_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_gt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "gt", "out");
@@ -2377,21 +2377,21 @@ TENSOR_API tensor_status tensor_gt_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_gt(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_gt(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_gt(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_gt_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_gt_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_gt_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_gt_(const lt_value *a) { return tensor_gt_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_gt_(lt_value *a) { return tensor_gt_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_gt_scalar_(const lt_value *a) { return tensor_gt_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_gt_scalar_(lt_value *a) { return tensor_gt_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_greater(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater", "out");
@@ -2460,21 +2460,21 @@ TENSOR_API tensor_status tensor_greater_scalar_out(const tensor_t *self, tensor_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_greater(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_greater(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_greater(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_greater_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_greater_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_greater_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_greater_(const lt_value *a) { return tensor_greater_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_greater_(lt_value *a) { return tensor_greater_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_greater_scalar_(const lt_value *a) { return tensor_greater_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_greater_scalar_(lt_value *a) { return tensor_greater_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_ge(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ge", "out");
@@ -2543,21 +2543,21 @@ TENSOR_API tensor_status tensor_ge_scalar_out(const tensor_t *self, tensor_scala
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_ge(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_ge(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_ge(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_ge_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_ge_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_ge_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_ge_(const lt_value *a) { return tensor_ge_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_ge_(lt_value *a) { return tensor_ge_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_ge_scalar_(const lt_value *a) { return tensor_ge_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_ge_scalar_(lt_value *a) { return tensor_ge_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_greater_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater_equal", "out");
@@ -2626,21 +2626,21 @@ TENSOR_API tensor_status tensor_greater_equal_scalar_out(const tensor_t *self, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_greater_equal(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_greater_equal(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_greater_equal(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_greater_equal_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_greater_equal_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_greater_equal_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_greater_equal_(const lt_value *a) { return tensor_greater_equal_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_greater_equal_(lt_value *a) { return tensor_greater_equal_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_greater_equal_scalar_(const lt_value *a) { return tensor_greater_equal_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_greater_equal_scalar_(lt_value *a) { return tensor_greater_equal_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "equal", "out");
@@ -2671,7 +2671,7 @@ TENSOR_API tensor_status tensor_isclose(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isclose(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_isclose(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_isclose(a[0].pointer, a[1].pointer, a[2].f, a[3].f, a[4].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2705,7 +2705,7 @@ TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isnan(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_isnan(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_isnan(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2723,7 +2723,7 @@ TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isinf(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_isinf(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_isinf(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2741,7 +2741,7 @@ TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isfinite(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_isfinite(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_isfinite(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2759,7 +2759,7 @@ TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isreal(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_isreal(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_isreal(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2786,7 +2786,7 @@ TENSOR_API tensor_status tensor_isposinf_out(const tensor_t *self, tensor_t *out
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isposinf(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_isposinf(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_isposinf(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2813,7 +2813,7 @@ TENSOR_API tensor_status tensor_isneginf_out(const tensor_t *self, tensor_t *out
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isneginf(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_isneginf(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_isneginf(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2840,7 +2840,7 @@ TENSOR_API tensor_status tensor_signbit_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_signbit(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_signbit(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_signbit(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2869,7 +2869,7 @@ TENSOR_API tensor_status tensor_complex_parts_out(const tensor_t *real, const te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_complex_parts(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_complex_parts(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_complex_parts(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2898,7 +2898,7 @@ TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *a
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_polar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_polar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_polar(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2916,7 +2916,7 @@ TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_real(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_real(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_real(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2934,7 +2934,7 @@ TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_imag(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_imag(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_imag(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2952,7 +2952,7 @@ TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **ou
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_view_as_real(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_view_as_real(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_view_as_real(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2970,7 +2970,7 @@ TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_view_as_complex(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_view_as_complex(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_view_as_complex(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2988,7 +2988,7 @@ TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_conj(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_conj(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_conj(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3023,13 +3023,13 @@ TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_conj_physical(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_conj_physical(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_conj_physical(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_conj_physical_(const lt_value *a) { return tensor_conj_physical_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_conj_physical_(lt_value *a) { return tensor_conj_physical_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "resolve_conj", "out");
@@ -3043,7 +3043,7 @@ TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **ou
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_resolve_conj(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_resolve_conj(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_resolve_conj(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3061,7 +3061,7 @@ TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_resolve_neg(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_resolve_neg(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_resolve_neg(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3088,7 +3088,7 @@ TENSOR_API tensor_status tensor_angle_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_angle(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_angle(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_angle(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3107,7 +3107,7 @@ TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_clone(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_clone(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_clone(a[0].pointer, TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3126,7 +3126,7 @@ TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_f
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_contiguous(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_contiguous(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_contiguous(a[0].pointer, TENSOR_CONTIGUOUS, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3150,7 +3150,7 @@ TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dt
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_to_options(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_to_options(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_to_options(a[0].pointer, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), a[4].i, a[5].i, TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3166,7 +3166,7 @@ TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_copy_(const lt_value *a) { return tensor_copy_(a[0].pointer, a[1].pointer, a[2].i); }
+TENSOR_API intptr_t tensor_words_copy_(lt_value *a) { return tensor_copy_(a[0].pointer, a[1].pointer, a[2].i); }
 
 TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out) {
   LT_RESULT(out, "fill", "out");
@@ -3214,21 +3214,21 @@ TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_fill(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_fill(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_fill(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_fill_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_fill_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_fill_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_fill_(const lt_value *a) { return tensor_fill_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_fill_(lt_value *a) { return tensor_fill_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_fill_scalar_(const lt_value *a) { return tensor_fill_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_fill_scalar_(lt_value *a) { return tensor_fill_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
   lt_value a[1];
@@ -3238,7 +3238,7 @@ TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_zero_(const lt_value *a) { return tensor_zero_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_zero_(lt_value *a) { return tensor_zero_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out) {
   LT_RESULT(out, "item", "out");
@@ -3288,7 +3288,7 @@ TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_resize_(const lt_value *a) { return tensor_resize_(a[0].pointer, a[1].list.data, a[1].list.length, TENSOR_FORMAT_NONE); }
+TENSOR_API intptr_t tensor_words_resize_(lt_value *a) { return tensor_resize_(a[0].pointer, a[1].list.data, a[1].list.length, TENSOR_FORMAT_NONE); }
 
 TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow_copy", "out");
@@ -3317,7 +3317,7 @@ TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t di
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_narrow_copy(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_narrow_copy(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_narrow_copy(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3333,7 +3333,7 @@ TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_resize_as_(const lt_value *a) { return tensor_resize_as_(a[0].pointer, a[1].pointer, TENSOR_FORMAT_NONE); }
+TENSOR_API intptr_t tensor_words_resize_as_(lt_value *a) { return tensor_resize_as_(a[0].pointer, a[1].pointer, TENSOR_FORMAT_NONE); }
 
 TENSOR_API tensor_status tensor_set_(tensor_t *self) {
   lt_value a[1];
@@ -3343,7 +3343,7 @@ TENSOR_API tensor_status tensor_set_(tensor_t *self) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_set_(const lt_value *a) { return tensor_set_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_set_(lt_value *a) { return tensor_set_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *source) {
   lt_value a[2];
@@ -3354,7 +3354,7 @@ TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *sour
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_set__tensor(const lt_value *a) { return tensor_set__tensor(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_set__tensor(lt_value *a) { return tensor_set__tensor(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tensor_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
   lt_value a[5];
@@ -3368,7 +3368,7 @@ TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_set__tensor_geometry(const lt_value *a) { return tensor_set__tensor_geometry(a[0].pointer, a[1].pointer, a[2].i, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length); }
+TENSOR_API intptr_t tensor_words_set__tensor_geometry(lt_value *a) { return tensor_set__tensor_geometry(a[0].pointer, a[1].pointer, a[2].i, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length); }
 
 TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storage_t *source) {
   lt_value a[2];
@@ -3401,7 +3401,7 @@ TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fil
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_fill_diagonal_(const lt_value *a) { return tensor_fill_diagonal_(a[0].pointer, a[1].scalar, a[2].i); }
+TENSOR_API intptr_t tensor_words_fill_diagonal_(lt_value *a) { return tensor_fill_diagonal_(a[0].pointer, a[1].scalar, a[2].i); }
 
 TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "zeros", "out");
@@ -3430,7 +3430,7 @@ TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_zeros(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_zeros(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_zeros(a[0].list.data, a[0].list.length, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3463,7 +3463,7 @@ TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_ones(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_ones(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_ones(a[0].list.data, a[0].list.length, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3498,7 +3498,7 @@ TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_full(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_full(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_full(a[0].list.data, a[0].list.length, a[1].scalar, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3533,7 +3533,7 @@ TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_empty(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_empty(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_empty(a[0].list.data, a[0].list.length, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3555,7 +3555,7 @@ TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_empty_strided(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_empty_strided(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_empty_strided(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3577,7 +3577,7 @@ TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_empty_permuted(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_empty_permuted(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_empty_permuted(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3598,7 +3598,7 @@ TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtyp
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_scalar_tensor(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_scalar_tensor(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_scalar_tensor(a[0].scalar, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3633,7 +3633,7 @@ TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_sca
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_arange_start(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_arange_start(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_arange_start(a[0].scalar, a[1].scalar, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3670,7 +3670,7 @@ TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_arange_start_step(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_arange_start_step(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_arange_start_step(a[0].scalar, a[1].scalar, a[2].scalar, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3703,7 +3703,7 @@ TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_arange(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_arange(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_arange(a[0].scalar, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3740,7 +3740,7 @@ TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_range(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_range(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_range(a[0].scalar, a[1].scalar, a[2].scalar, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3777,7 +3777,7 @@ TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_linspace(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_linspace(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_linspace(a[0].scalar, a[1].scalar, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3814,7 +3814,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_linspace_tensor_tensor(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_linspace_tensor_tensor(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_linspace_tensor_tensor(a[0].pointer, a[1].pointer, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3851,7 +3851,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_linspace_tensor_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_linspace_tensor_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_linspace_tensor_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3888,7 +3888,7 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_linspace_scalar_tensor(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_linspace_scalar_tensor(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_linspace_scalar_tensor(a[0].scalar, a[1].pointer, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3927,7 +3927,7 @@ TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logspace(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_logspace(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_logspace(a[0].scalar, a[1].scalar, a[2].i, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3966,7 +3966,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logspace_tensor_tensor(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_logspace_tensor_tensor(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_logspace_tensor_tensor(a[0].pointer, a[1].pointer, a[2].i, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4005,7 +4005,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logspace_tensor_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_logspace_tensor_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_logspace_tensor_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4044,7 +4044,7 @@ TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logspace_scalar_tensor(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_logspace_scalar_tensor(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_logspace_scalar_tensor(a[0].scalar, a[1].pointer, a[2].i, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4077,7 +4077,7 @@ TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_la
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_eye(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_eye(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_eye(a[0].i, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4112,7 +4112,7 @@ TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dty
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_eye_m(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_eye_m(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_eye_m(a[0].i, a[1].i, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4135,7 +4135,7 @@ TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t o
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_tril_indices(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_tril_indices(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_tril_indices(a[0].i, a[1].i, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4158,7 +4158,7 @@ TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t o
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_triu_indices(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_triu_indices(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_triu_indices(a[0].i, a[1].i, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4180,7 +4180,7 @@ TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dt
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_empty_like(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_empty_like(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_empty_like(a[0].pointer, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4202,7 +4202,7 @@ TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dt
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_zeros_like(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_zeros_like(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_zeros_like(a[0].pointer, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4224,7 +4224,7 @@ TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dty
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_ones_like(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_ones_like(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_ones_like(a[0].pointer, a[1].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4247,7 +4247,7 @@ TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fi
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_full_like(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_full_like(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_full_like(a[0].pointer, a[1].scalar, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4269,7 +4269,7 @@ TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *s
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_new_empty(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_new_empty(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_new_empty(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4292,7 +4292,7 @@ TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const in
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_new_empty_strided(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_new_empty_strided(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_new_empty_strided(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4315,7 +4315,7 @@ TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *si
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_new_full(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_new_full(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_new_full(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4337,7 +4337,7 @@ TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *s
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_new_zeros(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_new_zeros(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_new_zeros(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4359,7 +4359,7 @@ TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *si
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_new_ones(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_new_ones(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_new_ones(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4381,7 +4381,7 @@ TENSOR_API tensor_status tensor_bartlett_window(int64_t window_length, bool peri
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bartlett_window(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_bartlett_window(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bartlett_window(a[0].i, a[1].i, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4403,7 +4403,7 @@ TENSOR_API tensor_status tensor_hann_window(int64_t window_length, bool periodic
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_hann_window(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_hann_window(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_hann_window(a[0].i, a[1].i, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4427,7 +4427,7 @@ TENSOR_API tensor_status tensor_hamming_window(int64_t window_length, bool perio
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_hamming_window(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_hamming_window(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_hamming_window(a[0].i, a[1].i, a[2].f, a[3].f, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4449,7 +4449,7 @@ TENSOR_API tensor_status tensor_blackman_window(int64_t window_length, bool peri
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_blackman_window(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_blackman_window(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_blackman_window(a[0].i, a[1].i, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4472,7 +4472,7 @@ TENSOR_API tensor_status tensor_kaiser_window(int64_t window_length, bool period
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_kaiser_window(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_kaiser_window(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_kaiser_window(a[0].i, a[1].i, a[2].f, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4492,7 +4492,7 @@ TENSOR_API tensor_status tensor_vander(const tensor_t *x, int64_t N, bool increa
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_vander(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_vander(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_vander(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -4523,7 +4523,7 @@ TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_save_bytes(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_save_bytes(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_save_bytes(a[0].text, a[1].list.data, a[1].list.length, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;

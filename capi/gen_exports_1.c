@@ -113,7 +113,7 @@ TENSOR_API tensor_status tensor_npy_save_bytes(const tensor_t *self, tensor_t **
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_npy_save_bytes(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_npy_save_bytes(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_npy_save_bytes(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -132,7 +132,7 @@ TENSOR_API tensor_status tensor_npy_load(const char *path, bool mmap, tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_npy_load(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_npy_load(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_npy_load(a[0].text, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -150,7 +150,7 @@ TENSOR_API tensor_status tensor_npy_load_bytes(const tensor_t *data, tensor_t **
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_npy_load_bytes(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_npy_load_bytes(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_npy_load_bytes(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -236,13 +236,13 @@ TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sqrt(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_sqrt(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_sqrt(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_sqrt_(const lt_value *a) { return tensor_sqrt_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_sqrt_(lt_value *a) { return tensor_sqrt_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "rsqrt", "out");
@@ -273,13 +273,13 @@ TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_rsqrt(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_rsqrt(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_rsqrt(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_rsqrt_(const lt_value *a) { return tensor_rsqrt_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_rsqrt_(lt_value *a) { return tensor_rsqrt_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "exp", "out");
@@ -310,13 +310,13 @@ TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_exp(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_exp(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_exp(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_exp_(const lt_value *a) { return tensor_exp_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_exp_(lt_value *a) { return tensor_exp_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "exp2", "out");
@@ -347,13 +347,13 @@ TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_exp2(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_exp2(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_exp2(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_exp2_(const lt_value *a) { return tensor_exp2_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_exp2_(lt_value *a) { return tensor_exp2_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "expm1", "out");
@@ -384,13 +384,13 @@ TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_expm1(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_expm1(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_expm1(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_expm1_(const lt_value *a) { return tensor_expm1_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_expm1_(lt_value *a) { return tensor_expm1_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log", "out");
@@ -421,13 +421,13 @@ TENSOR_API tensor_status tensor_log_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_log(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_log(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_log(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_log_(const lt_value *a) { return tensor_log_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_log_(lt_value *a) { return tensor_log_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log2", "out");
@@ -458,13 +458,13 @@ TENSOR_API tensor_status tensor_log2_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_log2(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_log2(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_log2(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_log2_(const lt_value *a) { return tensor_log2_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_log2_(lt_value *a) { return tensor_log2_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log10", "out");
@@ -495,13 +495,13 @@ TENSOR_API tensor_status tensor_log10_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_log10(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_log10(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_log10(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_log10_(const lt_value *a) { return tensor_log10_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_log10_(lt_value *a) { return tensor_log10_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log1p", "out");
@@ -532,13 +532,13 @@ TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_log1p(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_log1p(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_log1p(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_log1p_(const lt_value *a) { return tensor_log1p_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_log1p_(lt_value *a) { return tensor_log1p_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sin", "out");
@@ -569,13 +569,13 @@ TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sin(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_sin(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_sin(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_sin_(const lt_value *a) { return tensor_sin_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_sin_(lt_value *a) { return tensor_sin_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "cos", "out");
@@ -606,13 +606,13 @@ TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cos(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_cos(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_cos(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_cos_(const lt_value *a) { return tensor_cos_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_cos_(lt_value *a) { return tensor_cos_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "tan", "out");
@@ -643,13 +643,13 @@ TENSOR_API tensor_status tensor_tan_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_tan(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_tan(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_tan(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_tan_(const lt_value *a) { return tensor_tan_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_tan_(lt_value *a) { return tensor_tan_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "asin", "out");
@@ -680,13 +680,13 @@ TENSOR_API tensor_status tensor_asin_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_asin(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_asin(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_asin(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_asin_(const lt_value *a) { return tensor_asin_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_asin_(lt_value *a) { return tensor_asin_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_arcsin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arcsin", "out");
@@ -717,13 +717,13 @@ TENSOR_API tensor_status tensor_arcsin_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_arcsin(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_arcsin(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_arcsin(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_arcsin_(const lt_value *a) { return tensor_arcsin_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_arcsin_(lt_value *a) { return tensor_arcsin_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_acos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "acos", "out");
@@ -754,13 +754,13 @@ TENSOR_API tensor_status tensor_acos_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_acos(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_acos(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_acos(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_acos_(const lt_value *a) { return tensor_acos_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_acos_(lt_value *a) { return tensor_acos_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_arccos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arccos", "out");
@@ -791,13 +791,13 @@ TENSOR_API tensor_status tensor_arccos_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_arccos(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_arccos(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_arccos(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_arccos_(const lt_value *a) { return tensor_arccos_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_arccos_(lt_value *a) { return tensor_arccos_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_atan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atan", "out");
@@ -828,13 +828,13 @@ TENSOR_API tensor_status tensor_atan_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_atan(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_atan(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_atan(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_atan_(const lt_value *a) { return tensor_atan_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_atan_(lt_value *a) { return tensor_atan_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_arctan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arctan", "out");
@@ -865,13 +865,13 @@ TENSOR_API tensor_status tensor_arctan_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_arctan(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_arctan(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_arctan(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_arctan_(const lt_value *a) { return tensor_arctan_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_arctan_(lt_value *a) { return tensor_arctan_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_sinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinh", "out");
@@ -902,13 +902,13 @@ TENSOR_API tensor_status tensor_sinh_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sinh(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_sinh(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_sinh(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_sinh_(const lt_value *a) { return tensor_sinh_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_sinh_(lt_value *a) { return tensor_sinh_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_cosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "cosh", "out");
@@ -939,13 +939,13 @@ TENSOR_API tensor_status tensor_cosh_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cosh(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_cosh(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_cosh(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_cosh_(const lt_value *a) { return tensor_cosh_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_cosh_(lt_value *a) { return tensor_cosh_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_tanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "tanh", "out");
@@ -976,13 +976,13 @@ TENSOR_API tensor_status tensor_tanh_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_tanh(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_tanh(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_tanh(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_tanh_(const lt_value *a) { return tensor_tanh_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_tanh_(lt_value *a) { return tensor_tanh_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_asinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "asinh", "out");
@@ -1013,13 +1013,13 @@ TENSOR_API tensor_status tensor_asinh_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_asinh(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_asinh(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_asinh(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_asinh_(const lt_value *a) { return tensor_asinh_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_asinh_(lt_value *a) { return tensor_asinh_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_arcsinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arcsinh", "out");
@@ -1050,13 +1050,13 @@ TENSOR_API tensor_status tensor_arcsinh_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_arcsinh(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_arcsinh(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_arcsinh(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_arcsinh_(const lt_value *a) { return tensor_arcsinh_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_arcsinh_(lt_value *a) { return tensor_arcsinh_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_acosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "acosh", "out");
@@ -1087,13 +1087,13 @@ TENSOR_API tensor_status tensor_acosh_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_acosh(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_acosh(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_acosh(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_acosh_(const lt_value *a) { return tensor_acosh_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_acosh_(lt_value *a) { return tensor_acosh_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_arccosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arccosh", "out");
@@ -1124,13 +1124,13 @@ TENSOR_API tensor_status tensor_arccosh_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_arccosh(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_arccosh(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_arccosh(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_arccosh_(const lt_value *a) { return tensor_arccosh_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_arccosh_(lt_value *a) { return tensor_arccosh_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_atanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atanh", "out");
@@ -1161,13 +1161,13 @@ TENSOR_API tensor_status tensor_atanh_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_atanh(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_atanh(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_atanh(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_atanh_(const lt_value *a) { return tensor_atanh_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_atanh_(lt_value *a) { return tensor_atanh_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_arctanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arctanh", "out");
@@ -1198,13 +1198,13 @@ TENSOR_API tensor_status tensor_arctanh_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_arctanh(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_arctanh(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_arctanh(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_arctanh_(const lt_value *a) { return tensor_arctanh_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_arctanh_(lt_value *a) { return tensor_arctanh_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_sigmoid(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sigmoid", "out");
@@ -1235,13 +1235,13 @@ TENSOR_API tensor_status tensor_sigmoid_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sigmoid(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_sigmoid(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_sigmoid(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_sigmoid_(const lt_value *a) { return tensor_sigmoid_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_sigmoid_(lt_value *a) { return tensor_sigmoid_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_atan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "atan2", "out");
@@ -1275,13 +1275,13 @@ TENSOR_API tensor_status tensor_atan2_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_atan2(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_atan2(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_atan2(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_atan2_(const lt_value *a) { return tensor_atan2_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_atan2_(lt_value *a) { return tensor_atan2_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_arctan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "arctan2", "out");
@@ -1315,13 +1315,13 @@ TENSOR_API tensor_status tensor_arctan2_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_arctan2(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_arctan2(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_arctan2(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_arctan2_(const lt_value *a) { return tensor_arctan2_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_arctan2_(lt_value *a) { return tensor_arctan2_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_hypot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "hypot", "out");
@@ -1355,13 +1355,13 @@ TENSOR_API tensor_status tensor_hypot_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_hypot(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_hypot(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_hypot(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_hypot_(const lt_value *a) { return tensor_hypot_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_hypot_(lt_value *a) { return tensor_hypot_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_index *index, int64_t index_len, tensor_t **out) {
   LT_RESULT(out, "index_get", "out");
@@ -1376,7 +1376,7 @@ TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_ind
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_index_get(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_index_get(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_index_get(a[0].pointer, a[1].list.data, a[1].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1392,7 +1392,7 @@ TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_index_set_(const lt_value *a) { return tensor_index_set_(a[0].pointer, a[1].list.data, a[1].list.length, a[2].pointer); }
+TENSOR_API intptr_t tensor_words_index_set_(lt_value *a) { return tensor_index_set_(a[0].pointer, a[1].list.data, a[1].list.length, a[2].pointer); }
 
 TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_index *index, int64_t index_len, tensor_scalar value) {
   lt_value a[3];
@@ -1404,7 +1404,7 @@ TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_index_set_scalar_(const lt_value *a) { return tensor_index_set_scalar_(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar); }
+TENSOR_API intptr_t tensor_words_index_set_scalar_(lt_value *a) { return tensor_index_set_scalar_(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar); }
 
 TENSOR_API tensor_status tensor_index_put(const tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate, tensor_t **out) {
   LT_RESULT(out, "index_put", "out");
@@ -1457,7 +1457,7 @@ TENSOR_API tensor_status tensor_index_select_out(const tensor_t *self, int64_t d
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_index_select(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_index_select(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_index_select(a[0].pointer, a[1].i, a[2].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1486,7 +1486,7 @@ TENSOR_API tensor_status tensor_masked_select_out(const tensor_t *self, const te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_masked_select(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_masked_select(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_masked_select(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1542,21 +1542,21 @@ TENSOR_API tensor_status tensor_masked_fill_scalar_(tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_masked_fill(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_masked_fill(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_masked_fill(a[0].pointer, a[1].pointer, a[2].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_masked_fill_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_masked_fill_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_masked_fill_scalar(a[0].pointer, a[1].pointer, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_masked_fill_(const lt_value *a) { return tensor_masked_fill_(a[0].pointer, a[1].pointer, a[2].pointer); }
+TENSOR_API intptr_t tensor_words_masked_fill_(lt_value *a) { return tensor_masked_fill_(a[0].pointer, a[1].pointer, a[2].pointer); }
 
-TENSOR_API intptr_t tensor_words_masked_fill_scalar_(const lt_value *a) { return tensor_masked_fill_scalar_(a[0].pointer, a[1].pointer, a[2].scalar); }
+TENSOR_API intptr_t tensor_words_masked_fill_scalar_(lt_value *a) { return tensor_masked_fill_scalar_(a[0].pointer, a[1].pointer, a[2].scalar); }
 
 TENSOR_API tensor_status tensor_masked_scatter(const tensor_t *self, const tensor_t *mask, const tensor_t *source, tensor_t **out) {
   LT_RESULT(out, "masked_scatter", "out");
@@ -1582,13 +1582,13 @@ TENSOR_API tensor_status tensor_masked_scatter_(tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_masked_scatter(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_masked_scatter(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_masked_scatter(a[0].pointer, a[1].pointer, a[2].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_masked_scatter_(const lt_value *a) { return tensor_masked_scatter_(a[0].pointer, a[1].pointer, a[2].pointer); }
+TENSOR_API intptr_t tensor_words_masked_scatter_(lt_value *a) { return tensor_masked_scatter_(a[0].pointer, a[1].pointer, a[2].pointer); }
 
 TENSOR_API tensor_status tensor_gather(const tensor_t *self, int64_t dim, const tensor_t *index, bool sparse_grad, tensor_t **out) {
   LT_RESULT(out, "gather", "out");
@@ -1617,7 +1617,7 @@ TENSOR_API tensor_status tensor_gather_out(const tensor_t *self, int64_t dim, co
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_gather(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_gather(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_gather(a[0].pointer, a[1].i, a[2].pointer, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1646,7 +1646,7 @@ TENSOR_API tensor_status tensor_take_out(const tensor_t *self, const tensor_t *i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_take(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_take(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_take(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1677,7 +1677,7 @@ TENSOR_API tensor_status tensor_take_along_dim_out(const tensor_t *self, const t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_take_along_dim(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_take_along_dim(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_take_along_dim(a[0].pointer, a[1].pointer, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1704,7 +1704,7 @@ TENSOR_API tensor_status tensor_nonzero_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_nonzero(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_nonzero(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_nonzero(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1722,6 +1722,8 @@ TENSOR_API tensor_status tensor_nonzero_numpy(const tensor_t *self, tensor_t ***
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_nonzero_numpy(lt_value *a) { return tensor_nonzero_numpy(a[0].pointer, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_argwhere(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "argwhere", "out");
   lt_value a[1];
@@ -1734,7 +1736,7 @@ TENSOR_API tensor_status tensor_argwhere(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_argwhere(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_argwhere(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_argwhere(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1766,13 +1768,13 @@ TENSOR_API tensor_status tensor_put_(tensor_t *self, const tensor_t *index, cons
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_put(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_put(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_put(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_put_(const lt_value *a) { return tensor_put_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i); }
+TENSOR_API intptr_t tensor_words_put_(lt_value *a) { return tensor_put_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i); }
 
 TENSOR_API tensor_status tensor_scatter_src(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out) {
   LT_RESULT(out, "scatter.src", "out");
@@ -1812,13 +1814,13 @@ TENSOR_API tensor_status tensor_scatter_src_out(const tensor_t *self, int64_t di
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_scatter_src(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_scatter_src(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_scatter_src(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_scatter_src_(const lt_value *a) { return tensor_scatter_src_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer); }
+TENSOR_API intptr_t tensor_words_scatter_src_(lt_value *a) { return tensor_scatter_src_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer); }
 
 TENSOR_API tensor_status tensor_scatter_value(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "scatter.value", "out");
@@ -1858,13 +1860,13 @@ TENSOR_API tensor_status tensor_scatter_value_out(const tensor_t *self, int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_scatter_value(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_scatter_value(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_scatter_value(a[0].pointer, a[1].i, a[2].pointer, a[3].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_scatter_value_(const lt_value *a) { return tensor_scatter_value_(a[0].pointer, a[1].i, a[2].pointer, a[3].scalar); }
+TENSOR_API intptr_t tensor_words_scatter_value_(lt_value *a) { return tensor_scatter_value_(a[0].pointer, a[1].i, a[2].pointer, a[3].scalar); }
 
 TENSOR_API tensor_status tensor_scatter_src_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t **out) {
   LT_RESULT(out, "scatter.src_reduce", "out");
@@ -1907,13 +1909,13 @@ TENSOR_API tensor_status tensor_scatter_src_reduce_out(const tensor_t *self, int
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_scatter_src_reduce(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_scatter_src_reduce(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_scatter_src_reduce(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].text, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_scatter_src_reduce_(const lt_value *a) { return tensor_scatter_src_reduce_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].text); }
+TENSOR_API intptr_t tensor_words_scatter_src_reduce_(lt_value *a) { return tensor_scatter_src_reduce_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].text); }
 
 TENSOR_API tensor_status tensor_scatter_value_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce, tensor_t **out) {
   LT_RESULT(out, "scatter.value_reduce", "out");
@@ -1956,13 +1958,13 @@ TENSOR_API tensor_status tensor_scatter_value_reduce_out(const tensor_t *self, i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_scatter_value_reduce(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_scatter_value_reduce(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_scatter_value_reduce(a[0].pointer, a[1].i, a[2].pointer, a[3].scalar, a[4].text, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_scatter_value_reduce_(const lt_value *a) { return tensor_scatter_value_reduce_(a[0].pointer, a[1].i, a[2].pointer, a[3].scalar, a[4].text); }
+TENSOR_API intptr_t tensor_words_scatter_value_reduce_(lt_value *a) { return tensor_scatter_value_reduce_(a[0].pointer, a[1].i, a[2].pointer, a[3].scalar, a[4].text); }
 
 TENSOR_API tensor_status tensor_scatter_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out) {
   LT_RESULT(out, "scatter_add", "out");
@@ -2002,13 +2004,13 @@ TENSOR_API tensor_status tensor_scatter_add_out(const tensor_t *self, int64_t di
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_scatter_add(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_scatter_add(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_scatter_add(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_scatter_add_(const lt_value *a) { return tensor_scatter_add_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer); }
+TENSOR_API intptr_t tensor_words_scatter_add_(lt_value *a) { return tensor_scatter_add_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer); }
 
 TENSOR_API tensor_status tensor_scatter_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self, tensor_t **out) {
   LT_RESULT(out, "scatter_reduce", "out");
@@ -2054,13 +2056,13 @@ TENSOR_API tensor_status tensor_scatter_reduce_out(const tensor_t *self, int64_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_scatter_reduce(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_scatter_reduce(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_scatter_reduce(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].text, a[5].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_scatter_reduce_(const lt_value *a) { return tensor_scatter_reduce_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].text, a[5].i); }
+TENSOR_API intptr_t tensor_words_scatter_reduce_(lt_value *a) { return tensor_scatter_reduce_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].text, a[5].i); }
 
 TENSOR_API tensor_status tensor_index_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "index_add", "out");
@@ -2103,13 +2105,13 @@ TENSOR_API tensor_status tensor_index_add_out(const tensor_t *self, int64_t dim,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_index_add(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_index_add(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_index_add(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_index_add_(const lt_value *a) { return tensor_index_add_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].scalar); }
+TENSOR_API intptr_t tensor_words_index_add_(lt_value *a) { return tensor_index_add_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].scalar); }
 
 TENSOR_API tensor_status tensor_index_copy(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t **out) {
   LT_RESULT(out, "index_copy", "out");
@@ -2149,13 +2151,13 @@ TENSOR_API tensor_status tensor_index_copy_out(const tensor_t *self, int64_t dim
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_index_copy(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_index_copy(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_index_copy(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_index_copy_(const lt_value *a) { return tensor_index_copy_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer); }
+TENSOR_API intptr_t tensor_words_index_copy_(lt_value *a) { return tensor_index_copy_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer); }
 
 TENSOR_API tensor_status tensor_index_fill(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value, tensor_t **out) {
   LT_RESULT(out, "index_fill", "out");
@@ -2211,21 +2213,21 @@ TENSOR_API tensor_status tensor_index_fill_scalar_(tensor_t *self, int64_t dim, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_index_fill(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_index_fill(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_index_fill(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_index_fill_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_index_fill_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_index_fill_scalar(a[0].pointer, a[1].i, a[2].pointer, a[3].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_index_fill_(const lt_value *a) { return tensor_index_fill_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer); }
+TENSOR_API intptr_t tensor_words_index_fill_(lt_value *a) { return tensor_index_fill_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer); }
 
-TENSOR_API intptr_t tensor_words_index_fill_scalar_(const lt_value *a) { return tensor_index_fill_scalar_(a[0].pointer, a[1].i, a[2].pointer, a[3].scalar); }
+TENSOR_API intptr_t tensor_words_index_fill_scalar_(lt_value *a) { return tensor_index_fill_scalar_(a[0].pointer, a[1].i, a[2].pointer, a[3].scalar); }
 
 TENSOR_API tensor_status tensor_index_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t **out) {
   LT_RESULT(out, "index_reduce", "out");
@@ -2271,13 +2273,13 @@ TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t d
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_index_reduce(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_index_reduce(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_index_reduce(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].text, a[5].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_index_reduce_(const lt_value *a) { return tensor_index_reduce_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].text, a[5].i); }
+TENSOR_API intptr_t tensor_words_index_reduce_(lt_value *a) { return tensor_index_reduce_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].text, a[5].i); }
 
 TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "where.condition", "out");
@@ -2290,6 +2292,8 @@ TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tenso
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_where_condition(lt_value *a) { return tensor_where_condition(a[0].pointer, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_cat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cat", "out");
@@ -2314,7 +2318,7 @@ TENSOR_API tensor_status tensor_cat_out(const tensor_t *const *tensors, int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cat(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_cat(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_cat(a[0].list.data, a[0].list.length, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2343,7 +2347,7 @@ TENSOR_API tensor_status tensor_concat_out(const tensor_t *const *tensors, int64
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_concat(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_concat(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_concat(a[0].list.data, a[0].list.length, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2372,7 +2376,7 @@ TENSOR_API tensor_status tensor_concatenate_out(const tensor_t *const *tensors, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_concatenate(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_concatenate(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_concatenate(a[0].list.data, a[0].list.length, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2401,7 +2405,7 @@ TENSOR_API tensor_status tensor_stack_out(const tensor_t *const *tensors, int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_stack(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_stack(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_stack(a[0].list.data, a[0].list.length, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2428,7 +2432,7 @@ TENSOR_API tensor_status tensor_hstack_out(const tensor_t *const *tensors, int64
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_hstack(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_hstack(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_hstack(a[0].list.data, a[0].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2455,7 +2459,7 @@ TENSOR_API tensor_status tensor_vstack_out(const tensor_t *const *tensors, int64
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_vstack(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_vstack(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_vstack(a[0].list.data, a[0].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2482,7 +2486,7 @@ TENSOR_API tensor_status tensor_row_stack_out(const tensor_t *const *tensors, in
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_row_stack(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_row_stack(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_row_stack(a[0].list.data, a[0].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2509,7 +2513,7 @@ TENSOR_API tensor_status tensor_dstack_out(const tensor_t *const *tensors, int64
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_dstack(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_dstack(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_dstack(a[0].list.data, a[0].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2536,7 +2540,7 @@ TENSOR_API tensor_status tensor_column_stack_out(const tensor_t *const *tensors,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_column_stack(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_column_stack(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_column_stack(a[0].list.data, a[0].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2554,7 +2558,7 @@ TENSOR_API tensor_status tensor_atleast_1d(const tensor_t *self, tensor_t **out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_atleast_1d(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_atleast_1d(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_atleast_1d(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2572,6 +2576,8 @@ TENSOR_API tensor_status tensor_atleast_1d_sequence(const tensor_t *const *tenso
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_atleast_1d_sequence(lt_value *a) { return tensor_atleast_1d_sequence(a[0].list.data, a[0].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_atleast_2d(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atleast_2d", "out");
   lt_value a[1];
@@ -2584,7 +2590,7 @@ TENSOR_API tensor_status tensor_atleast_2d(const tensor_t *self, tensor_t **out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_atleast_2d(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_atleast_2d(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_atleast_2d(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2602,6 +2608,8 @@ TENSOR_API tensor_status tensor_atleast_2d_sequence(const tensor_t *const *tenso
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_atleast_2d_sequence(lt_value *a) { return tensor_atleast_2d_sequence(a[0].list.data, a[0].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_atleast_3d(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atleast_3d", "out");
   lt_value a[1];
@@ -2614,7 +2622,7 @@ TENSOR_API tensor_status tensor_atleast_3d(const tensor_t *self, tensor_t **out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_atleast_3d(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_atleast_3d(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_atleast_3d(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2632,6 +2640,8 @@ TENSOR_API tensor_status tensor_atleast_3d_sequence(const tensor_t *const *tenso
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_atleast_3d_sequence(lt_value *a) { return tensor_atleast_3d_sequence(a[0].list.data, a[0].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_broadcast_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "broadcast_tensors", "out");
   lt_value a[1];
@@ -2643,6 +2653,8 @@ TENSOR_API tensor_status tensor_broadcast_tensors(const tensor_t *const *tensors
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_broadcast_tensors(lt_value *a) { return tensor_broadcast_tensors(a[0].list.data, a[0].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_meshgrid(const tensor_t *const *tensors, int64_t tensors_len, const char *indexing, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "meshgrid", "out");
@@ -2657,6 +2669,8 @@ TENSOR_API tensor_status tensor_meshgrid(const tensor_t *const *tensors, int64_t
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_meshgrid(lt_value *a) { return tensor_meshgrid(a[0].list.data, a[0].list.length, a[1].text, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_cartesian_prod(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "cartesian_prod", "out");
   lt_value a[1];
@@ -2669,7 +2683,7 @@ TENSOR_API tensor_status tensor_cartesian_prod(const tensor_t *const *tensors, i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cartesian_prod(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_cartesian_prod(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_cartesian_prod(a[0].list.data, a[0].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2689,7 +2703,7 @@ TENSOR_API tensor_status tensor_combinations(const tensor_t *self, int64_t r, bo
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_combinations(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_combinations(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_combinations(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2707,7 +2721,7 @@ TENSOR_API tensor_status tensor_block_diag(const tensor_t *const *tensors, int64
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_block_diag(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_block_diag(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_block_diag(a[0].list.data, a[0].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2726,7 +2740,7 @@ TENSOR_API tensor_status tensor_repeat(const tensor_t *self, const int64_t *repe
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_repeat(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_repeat(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_repeat(a[0].pointer, a[1].list.data, a[1].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2745,7 +2759,7 @@ TENSOR_API tensor_status tensor_tile(const tensor_t *self, const int64_t *dims, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_tile(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_tile(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_tile(a[0].pointer, a[1].list.data, a[1].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2766,7 +2780,7 @@ TENSOR_API tensor_status tensor_repeat_interleave_int(const tensor_t *self, int6
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_repeat_interleave_int(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_repeat_interleave_int(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_repeat_interleave_int(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2787,7 +2801,7 @@ TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, c
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_repeat_interleave_tensor(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_repeat_interleave_tensor(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_repeat_interleave_tensor(a[0].pointer, a[1].pointer, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2806,7 +2820,7 @@ TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_repeat_interleave(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_repeat_interleave(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_repeat_interleave(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2826,7 +2840,7 @@ TENSOR_API tensor_status tensor_roll(const tensor_t *self, const int64_t *shifts
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_roll(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_roll(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_roll(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2845,7 +2859,7 @@ TENSOR_API tensor_status tensor_flip(const tensor_t *self, const int64_t *dims, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_flip(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_flip(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_flip(a[0].pointer, a[1].list.data, a[1].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2863,7 +2877,7 @@ TENSOR_API tensor_status tensor_fliplr(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_fliplr(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_fliplr(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_fliplr(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2881,7 +2895,7 @@ TENSOR_API tensor_status tensor_flipud(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_flipud(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_flipud(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_flipud(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2901,7 +2915,7 @@ TENSOR_API tensor_status tensor_rot90(const tensor_t *self, int64_t k, const int
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_rot90(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_rot90(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_rot90(a[0].pointer, a[1].i, a[2].list.data, a[2].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2939,13 +2953,13 @@ TENSOR_API tensor_status tensor_tril_out(const tensor_t *self, int64_t diagonal,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_tril(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_tril(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_tril(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_tril_(const lt_value *a) { return tensor_tril_(a[0].pointer, a[1].i); }
+TENSOR_API intptr_t tensor_words_tril_(lt_value *a) { return tensor_tril_(a[0].pointer, a[1].i); }
 
 TENSOR_API tensor_status tensor_triu(const tensor_t *self, int64_t diagonal, tensor_t **out) {
   LT_RESULT(out, "triu", "out");
@@ -2979,13 +2993,13 @@ TENSOR_API tensor_status tensor_triu_out(const tensor_t *self, int64_t diagonal,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_triu(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_triu(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_triu(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_triu_(const lt_value *a) { return tensor_triu_(a[0].pointer, a[1].i); }
+TENSOR_API intptr_t tensor_words_triu_(lt_value *a) { return tensor_triu_(a[0].pointer, a[1].i); }
 
 TENSOR_API tensor_status tensor_diag(const tensor_t *self, int64_t diagonal, tensor_t **out) {
   LT_RESULT(out, "diag", "out");
@@ -3010,7 +3024,7 @@ TENSOR_API tensor_status tensor_diag_out(const tensor_t *self, int64_t diagonal,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_diag(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_diag(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_diag(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3031,7 +3045,7 @@ TENSOR_API tensor_status tensor_diag_embed(const tensor_t *self, int64_t offset,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_diag_embed(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_diag_embed(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_diag_embed(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3050,7 +3064,7 @@ TENSOR_API tensor_status tensor_diagflat(const tensor_t *self, int64_t offset, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_diagflat(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_diagflat(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_diagflat(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3072,7 +3086,7 @@ TENSOR_API tensor_status tensor_diagonal_scatter(const tensor_t *self, const ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_diagonal_scatter(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_diagonal_scatter(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_diagonal_scatter(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3093,7 +3107,7 @@ TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_select_scatter(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_select_scatter(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_select_scatter(a[0].pointer, a[1].pointer, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3116,7 +3130,7 @@ TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_slice_scatter(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_slice_scatter(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_slice_scatter(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].i, a[5].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3138,7 +3152,7 @@ TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_as_strided_scatter(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_as_strided_scatter(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_as_strided_scatter(a[0].pointer, a[1].pointer, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, a[4].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3157,6 +3171,8 @@ TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_unravel_index(lt_value *a) { return tensor_unravel_index(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
   LT_RESULT(out, "sum_to_size", "out");
   lt_value a[2];
@@ -3170,7 +3186,7 @@ TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sum_to_size(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_sum_to_size(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_sum_to_size(a[0].pointer, a[1].list.data, a[1].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3190,7 +3206,7 @@ TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int6
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_constant_pad_nd(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_constant_pad_nd(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_constant_pad_nd(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3228,13 +3244,13 @@ TENSOR_API tensor_status tensor_logical_and_out(const tensor_t *self, const tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logical_and(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_logical_and(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_logical_and(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_logical_and_(const lt_value *a) { return tensor_logical_and_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_logical_and_(lt_value *a) { return tensor_logical_and_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_logical_or(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logical_or", "out");
@@ -3268,13 +3284,13 @@ TENSOR_API tensor_status tensor_logical_or_out(const tensor_t *self, const tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logical_or(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_logical_or(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_logical_or(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_logical_or_(const lt_value *a) { return tensor_logical_or_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_logical_or_(lt_value *a) { return tensor_logical_or_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_logical_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logical_xor", "out");
@@ -3308,13 +3324,13 @@ TENSOR_API tensor_status tensor_logical_xor_out(const tensor_t *self, const tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logical_xor(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_logical_xor(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_logical_xor(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_logical_xor_(const lt_value *a) { return tensor_logical_xor_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_logical_xor_(lt_value *a) { return tensor_logical_xor_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_logical_not(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "logical_not", "out");
@@ -3345,13 +3361,13 @@ TENSOR_API tensor_status tensor_logical_not_out(const tensor_t *self, tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logical_not(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_logical_not(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_logical_not(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_logical_not_(const lt_value *a) { return tensor_logical_not_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_logical_not_(lt_value *a) { return tensor_logical_not_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_bitwise_and(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_and", "out");
@@ -3420,21 +3436,21 @@ TENSOR_API tensor_status tensor_bitwise_and_scalar_out(const tensor_t *self, ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_and(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_bitwise_and(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bitwise_and(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_and_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_bitwise_and_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bitwise_and_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_and_(const lt_value *a) { return tensor_bitwise_and_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_bitwise_and_(lt_value *a) { return tensor_bitwise_and_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_bitwise_and_scalar_(const lt_value *a) { return tensor_bitwise_and_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_bitwise_and_scalar_(lt_value *a) { return tensor_bitwise_and_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_bitwise_or(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_or", "out");
@@ -3503,21 +3519,21 @@ TENSOR_API tensor_status tensor_bitwise_or_scalar_out(const tensor_t *self, tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_or(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_bitwise_or(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bitwise_or(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_or_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_bitwise_or_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bitwise_or_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_or_(const lt_value *a) { return tensor_bitwise_or_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_bitwise_or_(lt_value *a) { return tensor_bitwise_or_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_bitwise_or_scalar_(const lt_value *a) { return tensor_bitwise_or_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_bitwise_or_scalar_(lt_value *a) { return tensor_bitwise_or_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_bitwise_xor(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_xor", "out");
@@ -3586,19 +3602,19 @@ TENSOR_API tensor_status tensor_bitwise_xor_scalar_out(const tensor_t *self, ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_xor(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_bitwise_xor(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bitwise_xor(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_xor_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_bitwise_xor_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bitwise_xor_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_xor_(const lt_value *a) { return tensor_bitwise_xor_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_bitwise_xor_(lt_value *a) { return tensor_bitwise_xor_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_bitwise_xor_scalar_(const lt_value *a) { return tensor_bitwise_xor_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_bitwise_xor_scalar_(lt_value *a) { return tensor_bitwise_xor_scalar_(a[0].pointer, a[1].scalar); }
 

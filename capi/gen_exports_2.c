@@ -30,13 +30,13 @@ TENSOR_API tensor_status tensor_bitwise_not_out(const tensor_t *self, tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_not(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_bitwise_not(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bitwise_not(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_not_(const lt_value *a) { return tensor_bitwise_not_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_bitwise_not_(lt_value *a) { return tensor_bitwise_not_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_bitwise_left_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_left_shift", "out");
@@ -105,21 +105,21 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_out(const tensor_t *se
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_left_shift(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_bitwise_left_shift(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bitwise_left_shift(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_left_shift_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_bitwise_left_shift_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bitwise_left_shift_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_left_shift_(const lt_value *a) { return tensor_bitwise_left_shift_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_bitwise_left_shift_(lt_value *a) { return tensor_bitwise_left_shift_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_bitwise_left_shift_scalar_(const lt_value *a) { return tensor_bitwise_left_shift_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_bitwise_left_shift_scalar_(lt_value *a) { return tensor_bitwise_left_shift_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_bitwise_right_shift(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "bitwise_right_shift", "out");
@@ -188,21 +188,21 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_out(const tensor_t *s
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_right_shift(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_bitwise_right_shift(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bitwise_right_shift(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_right_shift_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_bitwise_right_shift_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bitwise_right_shift_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_bitwise_right_shift_(const lt_value *a) { return tensor_bitwise_right_shift_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_bitwise_right_shift_(lt_value *a) { return tensor_bitwise_right_shift_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_bitwise_right_shift_scalar_(const lt_value *a) { return tensor_bitwise_right_shift_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_bitwise_right_shift_scalar_(lt_value *a) { return tensor_bitwise_right_shift_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "matmul", "out");
@@ -227,7 +227,7 @@ TENSOR_API tensor_status tensor_matmul_out(const tensor_t *self, const tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_matmul(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_matmul(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_matmul(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -256,7 +256,7 @@ TENSOR_API tensor_status tensor_mm_out(const tensor_t *self, const tensor_t *mat
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_mm(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_mm(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_mm(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -285,7 +285,7 @@ TENSOR_API tensor_status tensor_spmm_out(const tensor_t *self, const tensor_t *m
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_spmm(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_spmm(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_spmm(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -314,7 +314,7 @@ TENSOR_API tensor_status tensor_bmm_out(const tensor_t *self, const tensor_t *ma
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bmm(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_bmm(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bmm(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -343,7 +343,7 @@ TENSOR_API tensor_status tensor_mv_out(const tensor_t *self, const tensor_t *vec
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_mv(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_mv(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_mv(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -372,7 +372,7 @@ TENSOR_API tensor_status tensor_dot_out(const tensor_t *self, const tensor_t *te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_dot(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_dot(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_dot(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -401,7 +401,7 @@ TENSOR_API tensor_status tensor_vdot_out(const tensor_t *self, const tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_vdot(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_vdot(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_vdot(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -430,7 +430,7 @@ TENSOR_API tensor_status tensor_inner_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_inner(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_inner(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_inner(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -459,7 +459,7 @@ TENSOR_API tensor_status tensor_outer_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_outer(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_outer(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_outer(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -488,7 +488,7 @@ TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *ve
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_ger(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_ger(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_ger(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -535,13 +535,13 @@ TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_addmm(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_addmm(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_addmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_addmm_(const lt_value *a) { return tensor_addmm_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
+TENSOR_API intptr_t tensor_words_addmm_(lt_value *a) { return tensor_addmm_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
 
 TENSOR_API tensor_status tensor_baddbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "baddbmm", "out");
@@ -584,13 +584,13 @@ TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_baddbmm(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_baddbmm(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_baddbmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_baddbmm_(const lt_value *a) { return tensor_baddbmm_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
+TENSOR_API intptr_t tensor_words_baddbmm_(lt_value *a) { return tensor_baddbmm_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
 
 TENSOR_API tensor_status tensor_addbmm(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addbmm", "out");
@@ -633,13 +633,13 @@ TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_addbmm(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_addbmm(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_addbmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_addbmm_(const lt_value *a) { return tensor_addbmm_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
+TENSOR_API intptr_t tensor_words_addbmm_(lt_value *a) { return tensor_addbmm_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
 
 TENSOR_API tensor_status tensor_addmv(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addmv", "out");
@@ -682,13 +682,13 @@ TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_addmv(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_addmv(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_addmv(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_addmv_(const lt_value *a) { return tensor_addmv_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
+TENSOR_API intptr_t tensor_words_addmv_(lt_value *a) { return tensor_addmv_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
 
 TENSOR_API tensor_status tensor_addr(const tensor_t *self, const tensor_t *vec1, const tensor_t *vec2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "addr", "out");
@@ -731,13 +731,13 @@ TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *v
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_addr(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_addr(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_addr(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_addr_(const lt_value *a) { return tensor_addr_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
+TENSOR_API intptr_t tensor_words_addr_(lt_value *a) { return tensor_addr_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar); }
 
 TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "einsum", "out");
@@ -752,7 +752,7 @@ TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *con
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_einsum(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_einsum(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_einsum(a[0].text, a[1].list.data, a[1].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -783,7 +783,7 @@ TENSOR_API tensor_status tensor_tensordot_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_tensordot(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_tensordot(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_tensordot(a[0].pointer, a[1].pointer, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -816,7 +816,7 @@ TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_tensordot_dims(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_tensordot_dims(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_tensordot_dims(a[0].pointer, a[1].pointer, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -845,7 +845,7 @@ TENSOR_API tensor_status tensor_kron_out(const tensor_t *self, const tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_kron(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_kron(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_kron(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -866,7 +866,7 @@ TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, do
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cdist(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_cdist(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_cdist(a[0].pointer, a[1].pointer, a[2].f, a[3].text, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -901,7 +901,7 @@ TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **o
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_scalar_operand(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_scalar_operand(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_scalar_operand(a[0].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1118,7 +1118,7 @@ TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_rand(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_rand(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_rand(a[0].list.data, a[0].list.length, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1153,7 +1153,7 @@ TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_randn(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_randn(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_randn(a[0].list.data, a[0].list.length, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1192,7 +1192,7 @@ TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_randint(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_randint(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_randint(a[0].i, a[1].i, a[2].list.data, a[2].list.length, NULL, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1229,7 +1229,7 @@ TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *si
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_randint_high(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_randint_high(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_randint_high(a[0].i, a[1].list.data, a[1].list.length, NULL, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1264,7 +1264,7 @@ TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *gene
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_randperm(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_randperm(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_randperm(a[0].i, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1287,7 +1287,7 @@ TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_rand_like(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_rand_like(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_rand_like(a[0].pointer, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1310,7 +1310,7 @@ TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generato
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_randn_like(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_randn_like(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_randn_like(a[0].pointer, NULL, a[2].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1335,7 +1335,7 @@ TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_randint_like(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_randint_like(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_randint_like(a[0].pointer, a[1].i, a[2].i, NULL, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1359,7 +1359,7 @@ TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_randint_like_high(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_randint_like_high(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_randint_like_high(a[0].pointer, a[1].i, NULL, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), TENSOR_FORMAT_NONE, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1417,13 +1417,13 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_normal_tensors(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_normal_tensors(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_normal_tensors(a[0].pointer, a[1].pointer, NULL, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_normal_tensors_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_normal_tensors_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_normal_tensors_scalar(a[0].pointer, a[1].scalar, NULL, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1462,7 +1462,7 @@ TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_normal_size(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_normal_size(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_normal_size(a[0].f, a[1].f, a[2].list.data, a[2].list.length, NULL, a[4].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1491,7 +1491,7 @@ TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_gener
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bernoulli(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_bernoulli(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bernoulli(a[0].pointer, NULL, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1511,7 +1511,7 @@ TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bernoulli_p(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_bernoulli_p(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bernoulli_p(a[0].pointer, a[1].f, NULL, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1544,7 +1544,7 @@ TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t nu
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_multinomial(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_multinomial(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_multinomial(a[0].pointer, a[1].i, a[2].i, NULL, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1563,7 +1563,7 @@ TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_poisson(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_poisson(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_poisson(a[0].pointer, NULL, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1580,7 +1580,7 @@ TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_uniform_(const lt_value *a) { return tensor_uniform_(a[0].pointer, a[1].f, a[2].f, NULL); }
+TENSOR_API intptr_t tensor_words_uniform_(lt_value *a) { return tensor_uniform_(a[0].pointer, a[1].f, a[2].f, NULL); }
 
 TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
@@ -1593,7 +1593,7 @@ TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_normal_(const lt_value *a) { return tensor_normal_(a[0].pointer, a[1].f, a[2].f, NULL); }
+TENSOR_API intptr_t tensor_words_normal_(lt_value *a) { return tensor_normal_(a[0].pointer, a[1].f, a[2].f, NULL); }
 
 TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator) {
   lt_value a[2];
@@ -1604,7 +1604,7 @@ TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *gene
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_random_(const lt_value *a) { return tensor_random_(a[0].pointer, NULL); }
+TENSOR_API intptr_t tensor_words_random_(lt_value *a) { return tensor_random_(a[0].pointer, NULL); }
 
 TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
   lt_value a[3];
@@ -1616,7 +1616,7 @@ TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_ge
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_random__to(const lt_value *a) { return tensor_random__to(a[0].pointer, a[1].i, NULL); }
+TENSOR_API intptr_t tensor_words_random__to(lt_value *a) { return tensor_random__to(a[0].pointer, a[1].i, NULL); }
 
 TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
   lt_value a[4];
@@ -1629,7 +1629,7 @@ TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int6
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_random__from(const lt_value *a) { return tensor_random__from(a[0].pointer, a[1].i, a[2].i, NULL); }
+TENSOR_API intptr_t tensor_words_random__from(lt_value *a) { return tensor_random__from(a[0].pointer, a[1].i, a[2].i, NULL); }
 
 TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
@@ -1641,7 +1641,7 @@ TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_gene
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bernoulli_(const lt_value *a) { return tensor_bernoulli_(a[0].pointer, a[1].f, NULL); }
+TENSOR_API intptr_t tensor_words_bernoulli_(lt_value *a) { return tensor_bernoulli_(a[0].pointer, a[1].f, NULL); }
 
 TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator) {
   lt_value a[3];
@@ -1653,7 +1653,7 @@ TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bernoulli__tensor(const lt_value *a) { return tensor_bernoulli__tensor(a[0].pointer, a[1].pointer, NULL); }
+TENSOR_API intptr_t tensor_words_bernoulli__tensor(lt_value *a) { return tensor_bernoulli__tensor(a[0].pointer, a[1].pointer, NULL); }
 
 TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator) {
   lt_value a[3];
@@ -1665,7 +1665,7 @@ TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_exponential_(const lt_value *a) { return tensor_exponential_(a[0].pointer, a[1].f, NULL); }
+TENSOR_API intptr_t tensor_words_exponential_(lt_value *a) { return tensor_exponential_(a[0].pointer, a[1].f, NULL); }
 
 TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator) {
   lt_value a[4];
@@ -1678,7 +1678,7 @@ TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double si
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cauchy_(const lt_value *a) { return tensor_cauchy_(a[0].pointer, a[1].f, a[2].f, NULL); }
+TENSOR_API intptr_t tensor_words_cauchy_(lt_value *a) { return tensor_cauchy_(a[0].pointer, a[1].f, a[2].f, NULL); }
 
 TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
@@ -1691,7 +1691,7 @@ TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_log_normal_(const lt_value *a) { return tensor_log_normal_(a[0].pointer, a[1].f, a[2].f, NULL); }
+TENSOR_API intptr_t tensor_words_log_normal_(lt_value *a) { return tensor_log_normal_(a[0].pointer, a[1].f, a[2].f, NULL); }
 
 TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
@@ -1703,7 +1703,7 @@ TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_gene
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_geometric_(const lt_value *a) { return tensor_geometric_(a[0].pointer, a[1].f, NULL); }
+TENSOR_API intptr_t tensor_words_geometric_(lt_value *a) { return tensor_geometric_(a[0].pointer, a[1].f, NULL); }
 
 TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
   lt_value a[1];
@@ -1817,7 +1817,7 @@ TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sum(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_sum(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_sum(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1850,7 +1850,7 @@ TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_nansum(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_nansum(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_nansum(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1883,7 +1883,7 @@ TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_prod(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_prod(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_prod(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1916,7 +1916,7 @@ TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *di
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_mean(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_mean(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_mean(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1949,7 +1949,7 @@ TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_nanmean(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_nanmean(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_nanmean(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1980,7 +1980,7 @@ TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_any(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_any(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_any(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2011,7 +2011,7 @@ TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_all(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_all(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_all(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2030,7 +2030,7 @@ TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_count_nonzero(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_count_nonzero(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_count_nonzero(a[0].pointer, a[1].list.data, a[1].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2049,7 +2049,7 @@ TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_std(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_std(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_std(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2082,7 +2082,7 @@ TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_std_dim(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_std_dim(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_std_dim(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2115,7 +2115,7 @@ TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_std_correction(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_std_correction(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_std_correction(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2134,7 +2134,7 @@ TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_var(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_var(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_var(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2167,7 +2167,7 @@ TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_var_dim(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_var_dim(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_var_dim(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2200,7 +2200,7 @@ TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_var_correction(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_var_correction(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_var_correction(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2221,6 +2221,8 @@ TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, te
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_std_mean(lt_value *a) { return tensor_std_mean(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **std, tensor_t **mean) {
   LT_RESULT(std, "std_mean.dim", "std");
   LT_RESULT(mean, "std_mean.dim", "mean");
@@ -2237,6 +2239,8 @@ TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_std_mean_dim(lt_value *a) { return tensor_std_mean_dim(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **std, tensor_t **mean) {
   LT_RESULT(std, "std_mean.correction", "std");
@@ -2255,6 +2259,8 @@ TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const 
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_std_mean_correction(lt_value *a) { return tensor_std_mean_correction(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, tensor_t **var, tensor_t **mean) {
   LT_RESULT(var, "var_mean", "var");
   LT_RESULT(mean, "var_mean", "mean");
@@ -2269,6 +2275,8 @@ TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, te
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_var_mean(lt_value *a) { return tensor_var_mean(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **var, tensor_t **mean) {
   LT_RESULT(var, "var_mean.dim", "var");
@@ -2287,6 +2295,8 @@ TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_var_mean_dim(lt_value *a) { return tensor_var_mean_dim(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **var, tensor_t **mean) {
   LT_RESULT(var, "var_mean.correction", "var");
   LT_RESULT(mean, "var_mean.correction", "mean");
@@ -2303,6 +2313,8 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_var_mean_correction(lt_value *a) { return tensor_var_mean_correction(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm", "out");
@@ -2333,7 +2345,7 @@ TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_norm(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_norm(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_norm(a[0].pointer, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, a[4].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2368,7 +2380,7 @@ TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_norm_name(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_norm_name(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_norm_name(a[0].pointer, a[1].text, a[2].list.data, a[2].list.length, a[3].i, a[4].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2399,7 +2411,7 @@ TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *di
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_amax(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_amax(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_amax(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2430,7 +2442,7 @@ TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *di
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_amin(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_amin(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_amin(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2457,7 +2469,7 @@ TENSOR_API tensor_status tensor_max_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_max(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_max(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_max(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2491,6 +2503,8 @@ TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, b
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_max_dim(lt_value *a) { return tensor_max_dim(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "min", "out");
   lt_value a[1];
@@ -2512,7 +2526,7 @@ TENSOR_API tensor_status tensor_min_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_min(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_min(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_min(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2546,6 +2560,8 @@ TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, b
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_min_dim(lt_value *a) { return tensor_min_dim(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_max_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "max.other", "out");
   lt_value a[2];
@@ -2569,7 +2585,7 @@ TENSOR_API tensor_status tensor_max_other_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_max_other(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_max_other(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_max_other(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2598,7 +2614,7 @@ TENSOR_API tensor_status tensor_min_other_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_min_other(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_min_other(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_min_other(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2632,6 +2648,8 @@ TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, b
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_aminmax(lt_value *a) { return tensor_aminmax(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmax", "out");
   lt_value a[3];
@@ -2657,7 +2675,7 @@ TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bo
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_argmax(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_argmax(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_argmax(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2688,7 +2706,7 @@ TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bo
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_argmin(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_argmin(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_argmin(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2723,13 +2741,13 @@ TENSOR_API tensor_status tensor_floor_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_floor(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_floor(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_floor(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_floor_(const lt_value *a) { return tensor_floor_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_floor_(lt_value *a) { return tensor_floor_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ceil", "out");
@@ -2760,13 +2778,13 @@ TENSOR_API tensor_status tensor_ceil_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_ceil(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_ceil(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_ceil(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_ceil_(const lt_value *a) { return tensor_ceil_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_ceil_(lt_value *a) { return tensor_ceil_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "trunc", "out");
@@ -2797,13 +2815,13 @@ TENSOR_API tensor_status tensor_trunc_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_trunc(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_trunc(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_trunc(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_trunc_(const lt_value *a) { return tensor_trunc_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_trunc_(lt_value *a) { return tensor_trunc_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "fix", "out");
@@ -2834,13 +2852,13 @@ TENSOR_API tensor_status tensor_fix_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_fix(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_fix(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_fix(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_fix_(const lt_value *a) { return tensor_fix_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_fix_(lt_value *a) { return tensor_fix_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
   LT_RESULT(out, "round", "out");
@@ -2874,13 +2892,13 @@ TENSOR_API tensor_status tensor_round_out(const tensor_t *self, int64_t decimals
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_round(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_round(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_round(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_round_(const lt_value *a) { return tensor_round_(a[0].pointer, a[1].i); }
+TENSOR_API intptr_t tensor_words_round_(lt_value *a) { return tensor_round_(a[0].pointer, a[1].i); }
 
 TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "frac", "out");
@@ -2911,13 +2929,13 @@ TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_frac(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_frac(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_frac(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_frac_(const lt_value *a) { return tensor_frac_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_frac_(lt_value *a) { return tensor_frac_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp.tensor", "out");
@@ -2954,13 +2972,13 @@ TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_clamp_tensor(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_clamp_tensor(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_clamp_tensor(a[0].pointer, a[1].pointer, a[2].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_clamp_tensor_(const lt_value *a) { return tensor_clamp_tensor_(a[0].pointer, a[1].pointer, a[2].pointer); }
+TENSOR_API intptr_t tensor_words_clamp_tensor_(lt_value *a) { return tensor_clamp_tensor_(a[0].pointer, a[1].pointer, a[2].pointer); }
 
 TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clamp", "out");
@@ -2997,13 +3015,13 @@ TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar mi
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_clamp(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_clamp(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_clamp(a[0].pointer, a[1].scalar, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_clamp_(const lt_value *a) { return tensor_clamp_(a[0].pointer, a[1].scalar, a[2].scalar); }
+TENSOR_API intptr_t tensor_words_clamp_(lt_value *a) { return tensor_clamp_(a[0].pointer, a[1].scalar, a[2].scalar); }
 
 TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clip.tensor", "out");
@@ -3040,13 +3058,13 @@ TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tens
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_clip_tensor(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_clip_tensor(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_clip_tensor(a[0].pointer, a[1].pointer, a[2].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_clip_tensor_(const lt_value *a) { return tensor_clip_tensor_(a[0].pointer, a[1].pointer, a[2].pointer); }
+TENSOR_API intptr_t tensor_words_clip_tensor_(lt_value *a) { return tensor_clip_tensor_(a[0].pointer, a[1].pointer, a[2].pointer); }
 
 TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clip", "out");
@@ -3083,13 +3101,13 @@ TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_clip(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_clip(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_clip(a[0].pointer, a[1].scalar, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_clip_(const lt_value *a) { return tensor_clip_(a[0].pointer, a[1].scalar, a[2].scalar); }
+TENSOR_API intptr_t tensor_words_clip_(lt_value *a) { return tensor_clip_(a[0].pointer, a[1].scalar, a[2].scalar); }
 
 TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *min, tensor_t **out) {
   LT_RESULT(out, "clamp_min", "out");
@@ -3158,21 +3176,21 @@ TENSOR_API tensor_status tensor_clamp_min_scalar_out(const tensor_t *self, tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_clamp_min(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_clamp_min(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_clamp_min(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_clamp_min_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_clamp_min_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_clamp_min_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_clamp_min_(const lt_value *a) { return tensor_clamp_min_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_clamp_min_(lt_value *a) { return tensor_clamp_min_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_clamp_min_scalar_(const lt_value *a) { return tensor_clamp_min_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_clamp_min_scalar_(lt_value *a) { return tensor_clamp_min_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp_max", "out");
@@ -3241,21 +3259,21 @@ TENSOR_API tensor_status tensor_clamp_max_scalar_out(const tensor_t *self, tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_clamp_max(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_clamp_max(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_clamp_max(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_clamp_max_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_clamp_max_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_clamp_max_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_clamp_max_(const lt_value *a) { return tensor_clamp_max_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_clamp_max_(lt_value *a) { return tensor_clamp_max_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_clamp_max_scalar_(const lt_value *a) { return tensor_clamp_max_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_clamp_max_scalar_(lt_value *a) { return tensor_clamp_max_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "maximum", "out");
@@ -3280,7 +3298,7 @@ TENSOR_API tensor_status tensor_maximum_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_maximum(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_maximum(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_maximum(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;

@@ -24,7 +24,7 @@ TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_minimum(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_minimum(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_minimum(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -53,7 +53,7 @@ TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_fmax(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_fmax(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_fmax(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -82,7 +82,7 @@ TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_fmin(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_fmin(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_fmin(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -108,13 +108,13 @@ TENSOR_API tensor_status tensor_relu_(tensor_t *self) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_relu(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_relu(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_relu(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_relu_(const lt_value *a) { return tensor_relu_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_relu_(lt_value *a) { return tensor_relu_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "where", "out");
@@ -168,13 +168,13 @@ TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, cons
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_where(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_where(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_where(a[0].pointer, a[1].pointer, a[2].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_where_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_where_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_where_scalar(a[0].pointer, a[1].pointer, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -215,13 +215,13 @@ TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cumsum(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_cumsum(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_cumsum(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_cumsum_(const lt_value *a) { return tensor_cumsum_(a[0].pointer, a[1].i, a[2].i); }
+TENSOR_API intptr_t tensor_words_cumsum_(lt_value *a) { return tensor_cumsum_(a[0].pointer, a[1].i, a[2].i); }
 
 TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "cumprod", "out");
@@ -258,13 +258,13 @@ TENSOR_API tensor_status tensor_cumprod_out(const tensor_t *self, int64_t dim, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cumprod(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_cumprod(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_cumprod(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_cumprod_(const lt_value *a) { return tensor_cumprod_(a[0].pointer, a[1].i, a[2].i); }
+TENSOR_API intptr_t tensor_words_cumprod_(lt_value *a) { return tensor_cumprod_(a[0].pointer, a[1].i, a[2].i); }
 
 TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "cummax", "values");
@@ -292,6 +292,8 @@ TENSOR_API tensor_status tensor_cummax_out(const tensor_t *self, int64_t dim, te
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_cummax(lt_value *a) { return tensor_cummax(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_cummin(const tensor_t *self, int64_t dim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "cummin", "values");
   LT_RESULT(indices, "cummin", "indices");
@@ -318,6 +320,8 @@ TENSOR_API tensor_status tensor_cummin_out(const tensor_t *self, int64_t dim, te
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_cummin(lt_value *a) { return tensor_cummin(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_logcumsumexp(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "logcumsumexp", "out");
   lt_value a[2];
@@ -341,7 +345,7 @@ TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t d
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logcumsumexp(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_logcumsumexp(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_logcumsumexp(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -372,7 +376,7 @@ TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logsumexp(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_logsumexp(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_logsumexp(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -403,7 +407,7 @@ TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_softmax(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_softmax(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_softmax(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -434,7 +438,7 @@ TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t di
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_log_softmax(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_log_softmax(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_log_softmax(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -468,6 +472,8 @@ TENSOR_API tensor_status tensor_sort_out(const tensor_t *self, int64_t dim, bool
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_sort(lt_value *a) { return tensor_sort(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_sort_stable(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "sort.stable", "values");
   LT_RESULT(indices, "sort.stable", "indices");
@@ -498,6 +504,8 @@ TENSOR_API tensor_status tensor_sort_stable_out(const tensor_t *self, int32_t st
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_sort_stable(lt_value *a) { return tensor_sort_stable(a[0].pointer, a[1].i, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool descending, tensor_t **out) {
   LT_RESULT(out, "argsort", "out");
   lt_value a[3];
@@ -512,7 +520,7 @@ TENSOR_API tensor_status tensor_argsort(const tensor_t *self, int64_t dim, bool 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_argsort(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_argsort(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_argsort(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -533,7 +541,7 @@ TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_argsort_stable(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_argsort_stable(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_argsort_stable(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -560,7 +568,7 @@ TENSOR_API tensor_status tensor_msort_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_msort(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_msort(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_msort(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -598,6 +606,8 @@ TENSOR_API tensor_status tensor_topk_out(const tensor_t *self, int64_t k, int64_
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_topk(lt_value *a) { return tensor_topk(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_median(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "median", "out");
   lt_value a[1];
@@ -610,7 +620,7 @@ TENSOR_API tensor_status tensor_median(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_median(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_median(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_median(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -644,6 +654,8 @@ TENSOR_API tensor_status tensor_median_dim_out(const tensor_t *self, int64_t dim
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_median_dim(lt_value *a) { return tensor_median_dim(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_nanmedian(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "nanmedian", "out");
   lt_value a[1];
@@ -656,7 +668,7 @@ TENSOR_API tensor_status tensor_nanmedian(const tensor_t *self, tensor_t **out) 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_nanmedian(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_nanmedian(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_nanmedian(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -690,6 +702,8 @@ TENSOR_API tensor_status tensor_nanmedian_dim_out(const tensor_t *self, int64_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_nanmedian_dim(lt_value *a) { return tensor_nanmedian_dim(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_kthvalue(const tensor_t *self, int64_t k, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "kthvalue", "values");
   LT_RESULT(indices, "kthvalue", "indices");
@@ -720,6 +734,8 @@ TENSOR_API tensor_status tensor_kthvalue_out(const tensor_t *self, int64_t k, in
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_kthvalue(lt_value *a) { return tensor_kthvalue(a[0].pointer, a[1].i, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_mode(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **values, tensor_t **indices) {
   LT_RESULT(values, "mode", "values");
   LT_RESULT(indices, "mode", "indices");
@@ -747,6 +763,8 @@ TENSOR_API tensor_status tensor_mode_out(const tensor_t *self, int64_t dim, bool
   tensor_status status = lt_invoke(&frame, "mode");
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_mode(lt_value *a) { return tensor_mode(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_searchsorted(const tensor_t *sorted_sequence, const tensor_t *self, bool out_int32, bool right, const char *side, const tensor_t *sorter, tensor_t **out) {
   LT_RESULT(out, "searchsorted", "out");
@@ -812,13 +830,13 @@ TENSOR_API tensor_status tensor_searchsorted_scalar_out(const tensor_t *sorted_s
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_searchsorted(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_searchsorted(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_searchsorted(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].text, a[5].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_searchsorted_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_searchsorted_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_searchsorted_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, a[4].text, a[5].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -880,13 +898,13 @@ TENSOR_API tensor_status tensor_bucketize_scalar_out(tensor_scalar self, const t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bucketize(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_bucketize(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bucketize(a[0].pointer, a[1].pointer, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_bucketize_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_bucketize_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bucketize_scalar(a[0].scalar, a[1].pointer, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -912,6 +930,8 @@ TENSOR_API tensor_status tensor_unique(const tensor_t *self, bool sorted, bool r
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_unique(lt_value *a) { return tensor_unique(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+
 TENSOR_API tensor_status tensor_unique_consecutive(const tensor_t *self, bool return_inverse, bool return_counts, int64_t dim, tensor_t **output, tensor_t **inverse_indices, tensor_t **counts) {
   LT_RESULT(output, "unique_consecutive", "output");
   LT_RESULT(inverse_indices, "unique_consecutive", "inverse_indices");
@@ -930,6 +950,8 @@ TENSOR_API tensor_status tensor_unique_consecutive(const tensor_t *self, bool re
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_unique_consecutive(lt_value *a) { return tensor_unique_consecutive(a[0].pointer, a[1].i, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
 
 TENSOR_API tensor_status tensor_isin(const tensor_t *elements, const tensor_t *test_elements, bool assume_unique, bool invert, tensor_t **out) {
   LT_RESULT(out, "isin", "out");
@@ -987,13 +1009,13 @@ TENSOR_API tensor_status tensor_isin_scalar_out(const tensor_t *elements, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_isin(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_isin(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_isin(a[0].pointer, a[1].pointer, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_isin_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_isin_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_isin_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1028,13 +1050,13 @@ TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_erf(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_erf(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_erf(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_erf_(const lt_value *a) { return tensor_erf_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_erf_(lt_value *a) { return tensor_erf_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfc", "out");
@@ -1065,13 +1087,13 @@ TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_erfc(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_erfc(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_erfc(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_erfc_(const lt_value *a) { return tensor_erfc_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_erfc_(lt_value *a) { return tensor_erfc_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfinv", "out");
@@ -1102,13 +1124,13 @@ TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_erfinv(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_erfinv(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_erfinv(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_erfinv_(const lt_value *a) { return tensor_erfinv_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_erfinv_(lt_value *a) { return tensor_erfinv_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "lgamma", "out");
@@ -1139,13 +1161,13 @@ TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_lgamma(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_lgamma(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_lgamma(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_lgamma_(const lt_value *a) { return tensor_lgamma_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_lgamma_(lt_value *a) { return tensor_lgamma_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "digamma", "out");
@@ -1176,13 +1198,13 @@ TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_digamma(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_digamma(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_digamma(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_digamma_(const lt_value *a) { return tensor_digamma_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_digamma_(lt_value *a) { return tensor_digamma_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "i0", "out");
@@ -1213,13 +1235,13 @@ TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_i0(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_i0(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_i0(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_i0_(const lt_value *a) { return tensor_i0_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_i0_(lt_value *a) { return tensor_i0_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinc", "out");
@@ -1250,13 +1272,13 @@ TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_sinc(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_sinc(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_sinc(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_sinc_(const lt_value *a) { return tensor_sinc_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_sinc_(lt_value *a) { return tensor_sinc_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, tensor_t **out) {
   LT_RESULT(out, "logit", "out");
@@ -1290,13 +1312,13 @@ TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *ep
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logit(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_logit(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_logit(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_logit_(const lt_value *a) { return tensor_logit_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_logit_(lt_value *a) { return tensor_logit_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "polygamma", "out");
@@ -1321,7 +1343,7 @@ TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_polygamma(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_polygamma(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_polygamma(a[0].i, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1359,13 +1381,13 @@ TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_mvlgamma(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_mvlgamma(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_mvlgamma(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_mvlgamma_(const lt_value *a) { return tensor_mvlgamma_(a[0].pointer, a[1].i); }
+TENSOR_API intptr_t tensor_words_mvlgamma_(lt_value *a) { return tensor_mvlgamma_(a[0].pointer, a[1].i); }
 
 TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igamma", "out");
@@ -1399,13 +1421,13 @@ TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_igamma(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_igamma(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_igamma(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_igamma_(const lt_value *a) { return tensor_igamma_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_igamma_(lt_value *a) { return tensor_igamma_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igammac", "out");
@@ -1439,13 +1461,13 @@ TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_igammac(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_igammac(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_igammac(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_igammac_(const lt_value *a) { return tensor_igammac_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_igammac_(lt_value *a) { return tensor_igammac_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logaddexp", "out");
@@ -1470,7 +1492,7 @@ TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logaddexp(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_logaddexp(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_logaddexp(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1499,7 +1521,7 @@ TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tenso
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_logaddexp2(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_logaddexp2(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_logaddexp2(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1572,21 +1594,21 @@ TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_sc
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_xlogy(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_xlogy(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_xlogy(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_xlogy_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_xlogy_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_xlogy_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_xlogy_(const lt_value *a) { return tensor_xlogy_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_xlogy_(lt_value *a) { return tensor_xlogy_(a[0].pointer, a[1].pointer); }
 
-TENSOR_API intptr_t tensor_words_xlogy_scalar_(const lt_value *a) { return tensor_xlogy_scalar_(a[0].pointer, a[1].scalar); }
+TENSOR_API intptr_t tensor_words_xlogy_scalar_(lt_value *a) { return tensor_xlogy_scalar_(a[0].pointer, a[1].scalar); }
 
 TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "gcd", "out");
@@ -1620,13 +1642,13 @@ TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_gcd(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_gcd(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_gcd(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_gcd_(const lt_value *a) { return tensor_gcd_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_gcd_(lt_value *a) { return tensor_gcd_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "lcm", "out");
@@ -1660,13 +1682,13 @@ TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_lcm(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_lcm(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_lcm(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_lcm_(const lt_value *a) { return tensor_lcm_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_lcm_(lt_value *a) { return tensor_lcm_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "nextafter", "out");
@@ -1700,13 +1722,13 @@ TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_nextafter(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_nextafter(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_nextafter(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_nextafter_(const lt_value *a) { return tensor_nextafter_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_nextafter_(lt_value *a) { return tensor_nextafter_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *values, tensor_t **out) {
   LT_RESULT(out, "heaviside", "out");
@@ -1740,13 +1762,13 @@ TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_heaviside(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_heaviside(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_heaviside(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_heaviside_(const lt_value *a) { return tensor_heaviside_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_heaviside_(lt_value *a) { return tensor_heaviside_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ldexp", "out");
@@ -1780,13 +1802,13 @@ TENSOR_API tensor_status tensor_ldexp_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_ldexp(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_ldexp(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_ldexp(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_ldexp_(const lt_value *a) { return tensor_ldexp_(a[0].pointer, a[1].pointer); }
+TENSOR_API intptr_t tensor_words_ldexp_(lt_value *a) { return tensor_ldexp_(a[0].pointer, a[1].pointer); }
 
 TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa, tensor_t **exponent) {
   LT_RESULT(mantissa, "frexp", "mantissa");
@@ -1811,6 +1833,8 @@ TENSOR_API tensor_status tensor_frexp_out(const tensor_t *self, tensor_t *mantis
   tensor_status status = lt_invoke(&frame, "frexp");
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_frexp(lt_value *a) { return tensor_frexp(a[0].pointer, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_nan_to_num(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t **out) {
   LT_RESULT(out, "nan_to_num", "out");
@@ -1850,13 +1874,13 @@ TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const doubl
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_nan_to_num(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_nan_to_num(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_nan_to_num(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_nan_to_num_(const lt_value *a) { return tensor_nan_to_num_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer); }
+TENSOR_API intptr_t tensor_words_nan_to_num_(lt_value *a) { return tensor_nan_to_num_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer); }
 
 TENSOR_API tensor_status tensor_deg2rad(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "deg2rad", "out");
@@ -1887,13 +1911,13 @@ TENSOR_API tensor_status tensor_deg2rad_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_deg2rad(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_deg2rad(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_deg2rad(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_deg2rad_(const lt_value *a) { return tensor_deg2rad_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_deg2rad_(lt_value *a) { return tensor_deg2rad_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_rad2deg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "rad2deg", "out");
@@ -1924,13 +1948,13 @@ TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_rad2deg(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_rad2deg(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_rad2deg(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_rad2deg_(const lt_value *a) { return tensor_rad2deg_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_rad2deg_(lt_value *a) { return tensor_rad2deg_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.expit", "out");
@@ -1953,7 +1977,7 @@ TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_expit(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_expit(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_expit(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1980,7 +2004,7 @@ TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_exp2(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_exp2(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_exp2(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2007,7 +2031,7 @@ TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_expm1(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_expm1(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_expm1(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2034,7 +2058,7 @@ TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_log1p(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_log1p(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_log1p(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2061,7 +2085,7 @@ TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_erf(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_erf(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_erf(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2088,7 +2112,7 @@ TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_erfc(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_erfc(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_erfc(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2115,7 +2139,7 @@ TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_erfinv(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_erfinv(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_erfinv(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2142,7 +2166,7 @@ TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_gammaln(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_gammaln(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_gammaln(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2169,7 +2193,7 @@ TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_digamma(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_digamma(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_digamma(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2196,7 +2220,7 @@ TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_psi(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_psi(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_psi(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2223,7 +2247,7 @@ TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *o
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_i0(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_i0(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_i0(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2250,7 +2274,7 @@ TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_sinc(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_sinc(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_sinc(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2279,7 +2303,7 @@ TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_round(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_round(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_round(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2308,7 +2332,7 @@ TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const do
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_logit(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_logit(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_logit(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2337,7 +2361,7 @@ TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_polygamma(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_polygamma(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_polygamma(a[0].i, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2366,7 +2390,7 @@ TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_multigammaln(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_multigammaln(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_multigammaln(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2395,7 +2419,7 @@ TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_gammainc(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_gammainc(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_gammainc(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2424,7 +2448,7 @@ TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, cons
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_gammaincc(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_gammaincc(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_gammaincc(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2478,13 +2502,13 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_xlogy(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_xlogy(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_xlogy(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_special_xlogy_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_xlogy_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_xlogy_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2538,13 +2562,13 @@ TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_xlog1py(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_xlog1py(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_xlog1py(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_special_xlog1py_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_xlog1py_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_xlog1py_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2598,13 +2622,13 @@ TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_special_zeta(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_zeta(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_zeta(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_special_zeta_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_special_zeta_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_zeta_scalar(a[0].pointer, a[1].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2639,7 +2663,7 @@ TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_diff(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_diff(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_diff(a[0].pointer, a[1].i, a[2].i, a[3].pointer, a[4].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2659,7 +2683,7 @@ TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_trapezoid(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_trapezoid(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_trapezoid(a[0].pointer, a[1].scalar, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2679,7 +2703,7 @@ TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_trapezoid_x(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_trapezoid_x(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_trapezoid_x(a[0].pointer, a[1].pointer, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2699,7 +2723,7 @@ TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_trapz(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_trapz(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_trapz(a[0].pointer, a[1].scalar, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2719,7 +2743,7 @@ TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, in
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_trapz_x(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_trapz_x(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_trapz_x(a[0].pointer, a[1].pointer, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2739,7 +2763,7 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_s
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cumulative_trapezoid(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_cumulative_trapezoid(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_cumulative_trapezoid(a[0].pointer, a[1].scalar, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2759,7 +2783,7 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cumulative_trapezoid_x(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_cumulative_trapezoid_x(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_cumulative_trapezoid_x(a[0].pointer, a[1].pointer, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2780,7 +2804,7 @@ TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, co
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cov(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_cov(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_cov(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2798,7 +2822,7 @@ TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_corrcoef(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_corrcoef(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_corrcoef(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2829,7 +2853,7 @@ TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_cross(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_cross(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_cross(a[0].pointer, a[1].pointer, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2847,7 +2871,7 @@ TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_trace(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_trace(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_trace(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2867,7 +2891,7 @@ TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_dist(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_dist(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_dist(a[0].pointer, a[1].pointer, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2887,7 +2911,7 @@ TENSOR_API tensor_status tensor_bincount(const tensor_t *self, const tensor_t *w
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_bincount(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_bincount(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bincount(a[0].pointer, a[1].pointer, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2920,7 +2944,7 @@ TENSOR_API tensor_status tensor_histc_out(const tensor_t *self, int64_t bins, te
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_histc(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_histc(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_histc(a[0].pointer, a[1].i, a[2].scalar, a[3].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -2958,6 +2982,8 @@ TENSOR_API tensor_status tensor_histogram_out(const tensor_t *self, int64_t bins
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_histogram(lt_value *a) { return tensor_histogram(a[0].pointer, a[1].i, NULL, 0, a[3].pointer, a[4].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_histogram_edges(const tensor_t *self, const tensor_t *bins, const tensor_t *weight, bool density, tensor_t **hist, tensor_t **bin_edges) {
   LT_RESULT(hist, "histogram.edges", "hist");
   LT_RESULT(bin_edges, "histogram.edges", "bin_edges");
@@ -2988,6 +3014,8 @@ TENSOR_API tensor_status tensor_histogram_edges_out(const tensor_t *self, const 
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_histogram_edges(lt_value *a) { return tensor_histogram_edges(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "histogramdd", "out");
   lt_value a[5];
@@ -3004,6 +3032,8 @@ TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_histogramdd(lt_value *a) { return tensor_histogramdd(a[0].pointer, a[1].list.data, a[1].list.length, NULL, 0, a[3].pointer, a[4].i, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const tensor_t *const *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "histogramdd.edges", "out");
   lt_value a[5];
@@ -3019,6 +3049,8 @@ TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const te
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_histogramdd_edges(lt_value *a) { return tensor_histogramdd_edges(a[0].pointer, a[1].list.data, a[1].list.length, NULL, 0, a[3].pointer, a[4].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_quantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
   LT_RESULT(out, "quantile", "out");
@@ -3080,13 +3112,13 @@ TENSOR_API tensor_status tensor_quantile_scalar_out(const tensor_t *self, tensor
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_quantile(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_quantile(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_quantile(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].text, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_quantile_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_quantile_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_quantile_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, a[4].text, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3152,13 +3184,13 @@ TENSOR_API tensor_status tensor_nanquantile_scalar_out(const tensor_t *self, ten
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_nanquantile(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_nanquantile(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_nanquantile(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].text, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_nanquantile_scalar(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_nanquantile_scalar(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_nanquantile_scalar(a[0].pointer, a[1].scalar, a[2].i, a[3].i, a[4].text, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3178,6 +3210,8 @@ TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spa
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_gradient(lt_value *a) { return tensor_gradient(a[0].pointer, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_gradient_scalars(const tensor_t *self, const tensor_scalar *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "gradient.scalars", "out");
@@ -3208,6 +3242,8 @@ TENSOR_API tensor_status tensor_gradient_tensors(const tensor_t *self, const ten
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_gradient_tensors(lt_value *a) { return tensor_gradient_tensors(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_renorm(const tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm, tensor_t **out) {
   LT_RESULT(out, "renorm", "out");
@@ -3247,13 +3283,13 @@ TENSOR_API tensor_status tensor_renorm_out(const tensor_t *self, tensor_scalar p
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_renorm(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_renorm(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_renorm(a[0].pointer, a[1].scalar, a[2].i, a[3].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_renorm_(const lt_value *a) { return tensor_renorm_(a[0].pointer, a[1].scalar, a[2].i, a[3].scalar); }
+TENSOR_API intptr_t tensor_words_renorm_(lt_value *a) { return tensor_renorm_(a[0].pointer, a[1].scalar, a[2].i, a[3].scalar); }
 
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "from_data", "out");
@@ -3357,7 +3393,7 @@ TENSOR_API tensor_status tensor_from_file(const char *filename, int32_t shared, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_from_file(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_from_file(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_from_file(a[0].text, a[1].i, a[2].i, a[3].i, TENSOR_LAYOUT_NONE, tensor_device_default(), &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -3371,7 +3407,7 @@ TENSOR_API tensor_status tensor_share_memory_(tensor_t *self) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_share_memory_(const lt_value *a) { return tensor_share_memory_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_share_memory_(lt_value *a) { return tensor_share_memory_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_is_shared(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_shared", "out");
@@ -3397,7 +3433,7 @@ TENSOR_API tensor_status tensor_pin_memory(const tensor_t *self, tensor_t **out)
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_pin_memory(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_pin_memory(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_pin_memory(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;

@@ -220,7 +220,7 @@ TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_view(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_view(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_view(a[0].pointer, a[1].list.data, a[1].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -239,7 +239,7 @@ TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dt
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_view_dtype(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_view_dtype(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_view_dtype(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -258,7 +258,7 @@ TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_view_as(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_view_as(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_view_as(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -277,7 +277,7 @@ TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *sha
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_reshape(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_reshape(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_reshape(a[0].pointer, a[1].list.data, a[1].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -296,7 +296,7 @@ TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_reshape_as(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_reshape_as(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_reshape_as(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -316,7 +316,7 @@ TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_flatten(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_flatten(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_flatten(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -336,7 +336,7 @@ TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, con
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_unflatten(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_unflatten(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_unflatten(a[0].pointer, a[1].i, a[2].list.data, a[2].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -354,7 +354,7 @@ TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_ravel(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_ravel(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_ravel(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -380,13 +380,13 @@ TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_t_matrix(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_t_matrix(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_t_matrix(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_t_matrix_(const lt_value *a) { return tensor_t_matrix_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_t_matrix_(lt_value *a) { return tensor_t_matrix_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_transpose(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
   LT_RESULT(out, "transpose", "out");
@@ -412,13 +412,13 @@ TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_transpose(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_transpose(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_transpose(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_transpose_(const lt_value *a) { return tensor_transpose_(a[0].pointer, a[1].i, a[2].i); }
+TENSOR_API intptr_t tensor_words_transpose_(lt_value *a) { return tensor_transpose_(a[0].pointer, a[1].i, a[2].i); }
 
 TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, int64_t axis1, tensor_t **out) {
   LT_RESULT(out, "swapaxes", "out");
@@ -444,13 +444,13 @@ TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_swapaxes(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_swapaxes(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_swapaxes(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_swapaxes_(const lt_value *a) { return tensor_swapaxes_(a[0].pointer, a[1].i, a[2].i); }
+TENSOR_API intptr_t tensor_words_swapaxes_(lt_value *a) { return tensor_swapaxes_(a[0].pointer, a[1].i, a[2].i); }
 
 TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
   LT_RESULT(out, "swapdims", "out");
@@ -476,13 +476,13 @@ TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_swapdims(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_swapdims(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_swapdims(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_swapdims_(const lt_value *a) { return tensor_swapdims_(a[0].pointer, a[1].i, a[2].i); }
+TENSOR_API intptr_t tensor_words_swapdims_(lt_value *a) { return tensor_swapdims_(a[0].pointer, a[1].i, a[2].i); }
 
 TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "permute", "out");
@@ -497,7 +497,7 @@ TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dim
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_permute(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_permute(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_permute(a[0].pointer, a[1].list.data, a[1].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -517,7 +517,7 @@ TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, in
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_movedim(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_movedim(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_movedim(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -537,7 +537,7 @@ TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_movedim_list(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_movedim_list(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_movedim_list(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -557,7 +557,7 @@ TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_moveaxis(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_moveaxis(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_moveaxis(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -577,7 +577,7 @@ TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_moveaxis_list(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_moveaxis_list(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_moveaxis_list(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -595,7 +595,7 @@ TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_T(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_T(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_T(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -613,7 +613,7 @@ TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_mT(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_mT(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_mT(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -631,7 +631,7 @@ TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_mH(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_mH(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_mH(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -649,7 +649,7 @@ TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_H(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_H(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_H(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -667,7 +667,7 @@ TENSOR_API tensor_status tensor_adjoint(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_adjoint(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_adjoint(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_adjoint(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -687,7 +687,7 @@ TENSOR_API tensor_status tensor_expand(const tensor_t *self, const int64_t *size
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_expand(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_expand(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_expand(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -706,7 +706,7 @@ TENSOR_API tensor_status tensor_expand_as(const tensor_t *self, const tensor_t *
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_expand_as(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_expand_as(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_expand_as(a[0].pointer, a[1].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -725,7 +725,7 @@ TENSOR_API tensor_status tensor_broadcast_to(const tensor_t *self, const int64_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_broadcast_to(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_broadcast_to(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_broadcast_to(a[0].pointer, a[1].list.data, a[1].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -751,13 +751,13 @@ TENSOR_API tensor_status tensor_squeeze_(tensor_t *self) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_squeeze(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_squeeze(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_squeeze(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_squeeze_(const lt_value *a) { return tensor_squeeze_(a[0].pointer); }
+TENSOR_API intptr_t tensor_words_squeeze_(lt_value *a) { return tensor_squeeze_(a[0].pointer); }
 
 TENSOR_API tensor_status tensor_squeeze_dim(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "squeeze.dim", "out");
@@ -781,13 +781,13 @@ TENSOR_API tensor_status tensor_squeeze_dim_(tensor_t *self, int64_t dim) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_squeeze_dim(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_squeeze_dim(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_squeeze_dim(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_squeeze_dim_(const lt_value *a) { return tensor_squeeze_dim_(a[0].pointer, a[1].i); }
+TENSOR_API intptr_t tensor_words_squeeze_dim_(lt_value *a) { return tensor_squeeze_dim_(a[0].pointer, a[1].i); }
 
 TENSOR_API tensor_status tensor_squeeze_dims(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "squeeze.dims", "out");
@@ -811,13 +811,13 @@ TENSOR_API tensor_status tensor_squeeze_dims_(tensor_t *self, const int64_t *dim
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_squeeze_dims(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_squeeze_dims(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_squeeze_dims(a[0].pointer, a[1].list.data, a[1].list.length, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_squeeze_dims_(const lt_value *a) { return tensor_squeeze_dims_(a[0].pointer, a[1].list.data, a[1].list.length); }
+TENSOR_API intptr_t tensor_words_squeeze_dims_(lt_value *a) { return tensor_squeeze_dims_(a[0].pointer, a[1].list.data, a[1].list.length); }
 
 TENSOR_API tensor_status tensor_unsqueeze(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "unsqueeze", "out");
@@ -841,13 +841,13 @@ TENSOR_API tensor_status tensor_unsqueeze_(tensor_t *self, int64_t dim) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_unsqueeze(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_unsqueeze(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_unsqueeze(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_unsqueeze_(const lt_value *a) { return tensor_unsqueeze_(a[0].pointer, a[1].i); }
+TENSOR_API intptr_t tensor_words_unsqueeze_(lt_value *a) { return tensor_unsqueeze_(a[0].pointer, a[1].i); }
 
 TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow", "out");
@@ -864,7 +864,7 @@ TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_narrow(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_narrow(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_narrow(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -885,7 +885,7 @@ TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_narrow_tensor(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_narrow_tensor(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_narrow_tensor(a[0].pointer, a[1].i, a[2].pointer, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -905,7 +905,7 @@ TENSOR_API tensor_status tensor_select(const tensor_t *self, int64_t dim, int64_
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_select(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_select(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_select(a[0].pointer, a[1].i, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -927,7 +927,7 @@ TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_slice(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_slice(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_slice(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -959,13 +959,13 @@ TENSOR_API tensor_status tensor_as_strided_(tensor_t *self, const int64_t *size,
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_as_strided(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_as_strided(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_as_strided(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-TENSOR_API intptr_t tensor_words_as_strided_(const lt_value *a) { return tensor_as_strided_(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i); }
+TENSOR_API intptr_t tensor_words_as_strided_(lt_value *a) { return tensor_as_strided_(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i); }
 
 TENSOR_API tensor_status tensor_unfold(const tensor_t *self, int64_t dimension, int64_t size, int64_t step, tensor_t **out) {
   LT_RESULT(out, "unfold", "out");
@@ -982,7 +982,7 @@ TENSOR_API tensor_status tensor_unfold(const tensor_t *self, int64_t dimension, 
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_unfold(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_unfold(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_unfold(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1003,7 +1003,7 @@ TENSOR_API tensor_status tensor_diagonal(const tensor_t *self, int64_t offset, i
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_diagonal(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_diagonal(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_diagonal(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1021,7 +1021,7 @@ TENSOR_API tensor_status tensor_detach(const tensor_t *self, tensor_t **out) {
   return status;
 }
 
-TENSOR_API intptr_t tensor_words_detach(const lt_value *a) {
+TENSOR_API intptr_t tensor_words_detach(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_detach(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
@@ -1040,6 +1040,8 @@ TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_unbind(lt_value *a) { return tensor_unbind(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "split", "out");
   lt_value a[3];
@@ -1053,6 +1055,8 @@ TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, 
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_split(lt_value *a) { return tensor_split(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t *split_size, int64_t split_size_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "split.sizes", "out");
@@ -1068,6 +1072,8 @@ TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t 
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_split_sizes(lt_value *a) { return tensor_split_sizes(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "split_with_sizes", "out");
   lt_value a[3];
@@ -1081,6 +1087,8 @@ TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_split_with_sizes(lt_value *a) { return tensor_split_with_sizes(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "chunk", "out");
@@ -1096,6 +1104,8 @@ TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int6
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_chunk(lt_value *a) { return tensor_chunk(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_unsafe_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "unsafe_chunk", "out");
   lt_value a[3];
@@ -1109,6 +1119,8 @@ TENSOR_API tensor_status tensor_unsafe_chunk(const tensor_t *self, int64_t chunk
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_unsafe_chunk(lt_value *a) { return tensor_unsafe_chunk(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_unsafe_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "unsafe_split", "out");
@@ -1124,6 +1136,8 @@ TENSOR_API tensor_status tensor_unsafe_split(const tensor_t *self, int64_t split
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_unsafe_split(lt_value *a) { return tensor_unsafe_split(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_unsafe_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "unsafe_split_with_sizes", "out");
   lt_value a[3];
@@ -1137,6 +1151,8 @@ TENSOR_API tensor_status tensor_unsafe_split_with_sizes(const tensor_t *self, co
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_unsafe_split_with_sizes(lt_value *a) { return tensor_unsafe_split_with_sizes(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "tensor_split", "out");
@@ -1152,6 +1168,8 @@ TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t secti
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_tensor_split(lt_value *a) { return tensor_tensor_split(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "tensor_split.indices", "out");
   lt_value a[3];
@@ -1165,6 +1183,8 @@ TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_tensor_split_indices(lt_value *a) { return tensor_tensor_split_indices(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const tensor_t *tensor_indices_or_sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "tensor_split.tensor", "out");
@@ -1180,6 +1200,8 @@ TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const 
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_tensor_split_tensor(lt_value *a) { return tensor_tensor_split_tensor(a[0].pointer, a[1].pointer, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "hsplit", "out");
   lt_value a[2];
@@ -1192,6 +1214,8 @@ TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, t
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_hsplit(lt_value *a) { return tensor_hsplit(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "hsplit.indices", "out");
@@ -1206,6 +1230,8 @@ TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_hsplit_indices(lt_value *a) { return tensor_hsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "vsplit", "out");
   lt_value a[2];
@@ -1218,6 +1244,8 @@ TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, t
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_vsplit(lt_value *a) { return tensor_vsplit(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "vsplit.indices", "out");
@@ -1232,6 +1260,8 @@ TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_vsplit_indices(lt_value *a) { return tensor_vsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "dsplit", "out");
   lt_value a[2];
@@ -1245,6 +1275,8 @@ TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, t
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_dsplit(lt_value *a) { return tensor_dsplit(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
+
 TENSOR_API tensor_status tensor_dsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "dsplit.indices", "out");
   lt_value a[2];
@@ -1257,4 +1289,6 @@ TENSOR_API tensor_status tensor_dsplit_indices(const tensor_t *self, const int64
   }
   return status;
 }
+
+TENSOR_API intptr_t tensor_words_dsplit_indices(lt_value *a) { return tensor_dsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
 

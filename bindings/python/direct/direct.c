@@ -15,21 +15,45 @@ PyObject *wrap(intptr_t handle) {
   return made;
 }
 
-// The result; NULL without an exception when the library refuses the call. Views take less time
-// than to let go of the interpreter.
-static PyObject *invoke(const entry *e, const arguments *a, PyObject *first) {
-  lt_words call = a->number ? e->call_number : e->call;
-  if (e->result == VIEWS) {
-    intptr_t made = call(a->values);
-    return made >= LT_STATUSES ? wrap(made) : NULL;
+// A tuple of the Tensors that own handles. None of these is left on failure.
+static PyObject *wrap_all(PyTypeObject *type, void *const *handles, int64_t n, size_t step) {
+  PyObject *made = PyType_GenericAlloc(type, n);
+  bool failed = !made;
+  for (int64_t i = 0; i < n; i++) {
+    void *handle = *(void *const *)((const char *)handles + (size_t)i * step);
+    PyObject *one = failed ? NULL : wrap((intptr_t)handle);
+    if (failed) library.free(handle);
+    if (one) PyTuple_SetItem(made, i, one);
+    failed = !one;
   }
-  PyThreadState *state = PyEval_SaveThread();
-  intptr_t made = call(a->values);
-  PyEval_RestoreThread(state);
-  if (e->result == MAKES) return made >= LT_STATUSES ? wrap(made) : NULL;
-  if (made) return NULL;
+  if (!failed || !made) return made;
+  return Py_DecRef(made), NULL;
+}
+
+static PyObject *result_of(const entry *e, arguments *a, intptr_t given, PyObject *first) {
+  if (e->result == MAKES || e->result == VIEWS) return given >= LT_STATUSES ? wrap(given) : NULL;
+  if (given) return NULL;
+  if (e->result == SEVERAL)
+    return wrap_all(e->tuple, &a->values[0].pointer, e->results, sizeof(lt_value));
+  if (e->result == LISTS) {
+    void *list = (void *)a->values[0].list.data;
+    PyObject *made = wrap_all(e->tuple, list, a->values[0].list.length, sizeof(void *));
+    library.free_list(list, 0);
+    return made;
+  }
   Py_IncRef(first);
   return first;
+}
+
+// The result; NULL without an exception when the library refuses the call. Views take less time
+// than to let go of the interpreter.
+static PyObject *invoke(const entry *e, arguments *a, PyObject *first) {
+  lt_words call = a->number ? e->call_number : e->call;
+  if (e->result == VIEWS) return result_of(e, a, call(a->values), first);
+  PyThreadState *state = PyEval_SaveThread();
+  intptr_t given = call(a->values);
+  PyEval_RestoreThread(state);
+  return result_of(e, a, given, first);
 }
 
 PyObject *call_fallback(const function *f, PyObject *const *args, size_t flagged, PyObject *names) {
@@ -175,17 +199,20 @@ EXPORT void direct_start(const library_functions *functions, PyObject *tensor_cl
     dtypes[i] = PyTuple_GetItem(dtype_tuple, i);
 }
 
-// An entry, which is never freed: the word forms, what they do with their result, a letter for each
-// parameter, how many of them may be positional, and tuples of their names and defaults, where
-// `required` stands for none. NULL when there are too many.
-EXPORT const entry *direct_entry(void *words, void *number_words, int result, const char *kinds,
-                                 int positional, PyObject *names, PyObject *defaults,
-                                 PyObject *required) {
+// An entry, which is never freed: the word forms, what they do with their result, the type and
+// number of several results, a letter for each parameter, how many of these may be positional, and
+// tuples of their names and defaults, where `required` stands for none. NULL when there are too
+// many.
+EXPORT const entry *direct_entry(void *words, void *number_words, int result, PyObject *tuple,
+                                 int results, const char *kinds, int positional, PyObject *names,
+                                 PyObject *defaults, PyObject *required) {
   size_t count = strlen(kinds);
-  entry *e = count <= MOST_PARAMETERS ? calloc(1, sizeof *e) : NULL;
+  entry *e = count <= MOST_PARAMETERS && results <= MOST_PARAMETERS ? calloc(1, sizeof *e) : NULL;
   if (!e) return NULL;
   e->call = (lt_words)words, e->call_number = (lt_words)number_words;
   e->result = result, e->count = (int)count, e->positional = positional;
+  Py_IncRef(tuple);
+  e->tuple = (PyTypeObject *)tuple, e->results = results;
   for (size_t i = 0; i < count; i++) {
     parameter *p = e->parameters + i;
     p->kind = kinds[i];

@@ -30,7 +30,7 @@ typedef struct {
 } tensor;
 
 // What a word form does with its result.
-enum { MAKES, VIEWS, CHANGES };
+enum { MAKES, VIEWS, CHANGES, SEVERAL, LISTS };
 
 // A parameter: which Python objects fit it. A capital letter may be small, for one that also takes
 // None. T a Tensor, O and P a Tensor or a number (O has a word form for numbers, P makes a tensor
@@ -45,6 +45,8 @@ typedef struct {
 typedef struct {
   lt_words call, call_number;  // the latter for a number as the operand
   int result, count, positional;
+  PyTypeObject *tuple;  // of several results
+  int results;
   parameter parameters[MOST_PARAMETERS];
 } entry;
 
@@ -63,8 +65,9 @@ typedef struct {
 } function;
 
 // What a getter gives: an int64_t, the dtype, the device, the one element, all elements as nested
-// lists, the first size, and the sizes or the strides as a Size or a tuple.
-enum { NUMBER, DTYPE, DEVICE, ELEMENT, LIST, LENGTH, SIZES, STRIDES };
+// lists, the tensor itself if it is contiguous, the first size, and the sizes or the strides as a
+// Size or a tuple.
+enum { NUMBER, DTYPE, DEVICE, ELEMENT, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES };
 
 // How a callable is called: as a function, as the method of an operand on the right, as
 // __getitem__.
@@ -84,6 +87,7 @@ typedef struct {
 // The library's functions, in the order of _direct.py's list.
 typedef struct {
   tensor_status (*free)(void *);
+  tensor_status (*free_list)(void *, int64_t);
   int64_t (*dim)(const void *);
   const int64_t *(*sizes)(const void *), *(*strides)(const void *);
   tensor_dtype (*dtype)(const void *);

@@ -22,9 +22,20 @@ static PyObject *number_of(const tensor_scalar *s) {
   return PyComplex_FromDoubles(s->value.f.re, s->value.f.im);
 }
 
+static bool is_contiguous(const void *handle) {
+  const int64_t *sizes = library.sizes(handle), *strides = library.strides(handle);
+  int64_t step = 1;
+  if (!sizes || !strides) return false;
+  for (int64_t d = library.dim(handle) - 1; d >= 0; d--) {
+    if (sizes[d] != 1 && strides[d] != step) return false;
+    step *= sizes[d];
+  }
+  return true;
+}
+
 // What a getter gives of a tensor, and of one dimension when `dim` is not NULL; NULL without an
 // exception where the fallback has to explain.
-static PyObject *read(const function *f, const void *handle, PyObject *dim) {
+static PyObject *read(const function *f, PyObject *tensor, const void *handle, PyObject *dim) {
   tensor_scalar element;
   tensor_device device;
   PyObject *known = NULL;
@@ -38,6 +49,9 @@ static PyObject *read(const function *f, const void *handle, PyObject *dim) {
       if (((tensor_status (*)(const void *, tensor_scalar *))f->from)(handle, &element))
         return NULL;
       return number_of(&element);
+    case CONTIGUOUS:
+      if (is_contiguous(handle)) known = tensor;
+      break;
     case LIST:
       return list_of(handle);
     case DTYPE:
@@ -67,6 +81,6 @@ PyObject *get(PyObject *self, PyObject *const *args, size_t flagged, PyObject *n
   void *handle;
   PyObject *result = NULL;
   if ((n == 1 || n == 2) && !names && read_tensor(args[0], &handle))
-    result = read(f, handle, n == 2 ? args[1] : NULL);
+    result = read(f, args[0], handle, n == 2 ? args[1] : NULL);
   return result || PyErr_Occurred() ? result : call_fallback(f, args, flagged, names);
 }

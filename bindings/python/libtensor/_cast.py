@@ -1,6 +1,6 @@
 """Conversions to other dtypes and devices: Tensor.to and its shorter forms."""
 
-from . import _dtypes
+from . import _direct, _dtypes
 from . import gen_functions as _f
 from ._errors import no_overload
 from ._match import is_dtype
@@ -69,6 +69,12 @@ CASTS = {
 }
 
 
+@_direct.getter(_direct.CONTIGUOUS, "tensor_strides")
+def contiguous(self, *, memory_format=_dtypes.contiguous_format):
+    """The tensor with its elements in the order of `memory_format`, without gaps; `self` when they lie so."""
+    return self if _f.is_contiguous(self, memory_format=memory_format) else _f.contiguous(self, memory_format=memory_format)
+
+
 def cpu(self, memory_format=None):
     """The tensor on the CPU; `self` when it is there."""
     return to(self, "cpu", memory_format=memory_format)
@@ -84,6 +90,7 @@ def type_as(self, other):
     return to(self, other.dtype)
 
 
-METHODS = {name: cast(name, dtype) for name, dtype in CASTS.items()} | {"to": to, "cpu": cpu, "cuda": cuda, "type_as": type_as}
+METHODS = {name: cast(name, dtype) for name, dtype in CASTS.items()}
+METHODS |= {"to": to, "contiguous": contiguous, "cpu": cpu, "cuda": cuda, "type_as": type_as}
 for method_name, function in METHODS.items():
     setattr(Tensor, method_name, function)

@@ -14,13 +14,16 @@ from operator import attrgetter
 
 from ._library import Cell, Scalar, folders, free, library, path
 
-MAKES, VIEWS, CHANGES = range(3)
-NUMBER, DTYPE, DEVICE, ELEMENT, LIST, LENGTH, SIZES, STRIDES = range(8)
+MAKES, VIEWS, CHANGES, SEVERAL, LISTS = range(5)
+NUMBER, DTYPE, DEVICE, ELEMENT, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES = range(9)
 CALLS, REFLECTS, SUBSCRIPTS = range(3)
 required = object()
 
 # The library's functions that direct.h lists.
-FUNCTIONS = "free dim sizes strides get_dtype dtype_size get_device data_ptr words_scalar_operand from_data get_default_dtype get_default_device"
+FUNCTIONS = (
+    "free list_free dim sizes strides get_dtype dtype_size get_device data_ptr words_scalar_operand "
+    "from_data get_default_dtype get_default_device"
+)
 
 
 def load():
@@ -44,7 +47,7 @@ if direct:
     # Pickled and copied by name, as functions are.
     copyreg.pickle(direct.direct_function_class(), attrgetter("__qualname__"))
     direct.direct_start.argtypes = c_void_p, py_object, py_object, py_object, py_object
-    direct.direct_entry.argtypes = c_void_p, c_void_p, c_int, c_char_p, c_int, py_object, py_object, py_object
+    direct.direct_entry.argtypes = c_void_p, c_void_p, c_int, py_object, c_int, c_char_p, c_int, py_object, py_object, py_object
     direct.direct_entry.restype = c_void_p
     direct.direct_function.argtypes = py_object, POINTER(c_void_p), c_int, c_int
     direct.direct_getter.argtypes = py_object, c_int, c_void_p
@@ -70,15 +73,16 @@ def address(name):
     return ctypes.cast(library[name], c_void_p).value
 
 
-def entry(function, result, kinds, words, number_words=None):
-    """A word form with the names and defaults of the parameters of a Python function."""
+def entry(function, result, several, kinds, words, number_words=None):
+    """A word form with the names and defaults of the parameters of a Python function. `several` is the type of several results."""
     code, defaults = function.__code__, dict(function.__kwdefaults__ or {})
     positional = code.co_varnames[: code.co_argcount]
     defaults |= zip(reversed(positional), reversed(function.__defaults__ or ()), strict=False)
     names = code.co_varnames[: len(kinds)]
     absent = tuple(plain(defaults.get(name, required)) for name in names)
     number = number_words and address(number_words)
-    made = direct.direct_entry(address(words), number, result, kinds.encode(), min(len(positional), len(kinds)), names, absent, required)
+    results, taken = getattr(several, "n_fields", 0), min(len(positional), len(kinds))
+    made = direct.direct_entry(address(words), number, result, several, results, kinds.encode(), taken, names, absent, required)
     assert made, f"{words} has too many parameters"
     return made
 
@@ -102,17 +106,22 @@ def described(made, fallback):
 
 
 def decorator(result):
-    def decorate(kinds, *words):
-        return lambda function: callable_of(function, [entry(function, result, kinds, *words)])
+    def decorate(kinds, *words, several=tuple):
+        return lambda function: callable_of(function, [entry(function, result, several, kinds, *words)])
 
-    def leave(kinds, *words):
+    def leave(kinds, *words, several=tuple):
         return lambda function: function
 
     return decorate if direct else leave
 
 
-# Decorators of functions that make a tensor, make a view, and change and return their first argument.
-makes, views, changes = map(decorator, (MAKES, VIEWS, CHANGES))
+# Decorators of functions that make a tensor, make a view, change and return their first argument, and give a tuple of tensors.
+makes, views, changes, with_several, lists = map(decorator, (MAKES, VIEWS, CHANGES, SEVERAL, LISTS))
+
+
+def several(type, kinds, *words):
+    """The decorator of a function that gives a named tuple of tensors."""
+    return with_several(kinds, *words, several=type)
 
 
 def first(*overloads, how=CALLS):

@@ -83,7 +83,7 @@ class Tensor(_direct.TensorBase):
 
     @property
     def nbytes(self):
-        return c_numel(self._h) * self.itemsize
+        return self.numel() * self.itemsize
 
     @property
     @_direct.getter(_direct.DTYPE, "tensor_get_dtype")
@@ -255,7 +255,7 @@ class Tensor(_direct.TensorBase):
         return c_sizes(self._h)[0]
 
     def __iter__(self):
-        if not c_dim(self._h):
+        if not self.dim():
             raise TypeError("iteration over a 0-d tensor")
         return iter(_f.unbind(self))
 
@@ -265,14 +265,14 @@ class Tensor(_direct.TensorBase):
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}")
 
     def __bool__(self):
-        n = c_numel(self._h)
+        n = self.numel()
         if n != 1:
             several = "more than one value" if n else "no values"
             raise RuntimeError(f"Boolean value of Tensor with {several} is ambiguous")
         return bool(self.item())
 
     def __index__(self):
-        if c_numel(self._h) != 1 or self.is_floating_point() or self.is_complex():
+        if self.numel() != 1 or self.is_floating_point() or self.is_complex():
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 

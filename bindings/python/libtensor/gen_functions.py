@@ -6755,6 +6755,7 @@ def nonzero(input, *, out=None):
     return result
 
 
+@_lists("T", "tensor_words_nonzero_numpy")
 def nonzero_numpy(input):
     """The positions of the elements that are not zero: a vector of int64 coordinates for each dimension."""
     if input.__class__ is not _Tensor:
@@ -7378,6 +7379,7 @@ def index_reduce_(input, dim, index, source, reduce, *, include_self=True):
     return input
 
 
+@_lists("T", "tensor_words_where_condition")
 def _where_condition(condition):
     """The positions of the elements that are not zero: a vector of int64 coordinates for each dimension."""
     if condition.__class__ is not _Tensor:
@@ -7428,6 +7430,7 @@ def _where_default(condition, input, other, *, out=None):
     return result
 
 
+@_first(_where_condition, _where_default)
 def where(*args, **kwargs):
     """where(Tensor condition)
     The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
@@ -8366,6 +8369,7 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
     return result
 
 
+@_lists("TL", "tensor_words_unravel_index")
 def unravel_index(indices, shape):
     """Turns row-major numbers into coordinates, a tensor for each dimension of `shape`."""
     if indices.__class__ is not _Tensor:
@@ -11101,6 +11105,7 @@ def var(input, *args, **kwargs):
 _std_mean_default_result = _result_type("std_mean", ("std", "mean"))
 
 
+@_several(_std_mean_default_result, "TB", "tensor_words_std_mean")
 def _std_mean_default(input, unbiased=True):
     """Standard deviation and mean of all elements; `unbiased` divides by one less than their number."""
     if input.__class__ is not _Tensor:
@@ -11121,6 +11126,7 @@ def _std_mean_default(input, unbiased=True):
 _std_mean_dim_result = _result_type("std_mean", ("std", "mean"))
 
 
+@_several(_std_mean_dim_result, "TlBB", "tensor_words_std_mean_dim")
 def _std_mean_dim(input, dim, unbiased=True, keepdim=False, *, keepdims=_absent):
     """Standard deviation and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1."""
     if keepdims is not _absent:
@@ -11146,6 +11152,7 @@ def _std_mean_dim(input, dim, unbiased=True, keepdim=False, *, keepdims=_absent)
 _std_mean_correction_result = _result_type("std_mean", ("std", "mean"))
 
 
+@_several(_std_mean_correction_result, "TlsB", "tensor_words_std_mean_correction")
 def _std_mean_correction(input, dim=None, *, correction=None, keepdim=False, axis=_absent, keepdims=_absent):
     """Standard deviation and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
@@ -11175,6 +11182,7 @@ def _std_mean_correction(input, dim=None, *, correction=None, keepdim=False, axi
     return result
 
 
+@_first(_std_mean_default, _std_mean_dim, _std_mean_correction)
 def std_mean(input, *args, **kwargs):
     """std_mean(Tensor input, bool unbiased=True)
     Standard deviation and mean of all elements; `unbiased` divides by one less than their number.
@@ -11210,6 +11218,7 @@ def std_mean(input, *args, **kwargs):
 _var_mean_default_result = _result_type("var_mean", ("var", "mean"))
 
 
+@_several(_var_mean_default_result, "TB", "tensor_words_var_mean")
 def _var_mean_default(input, unbiased=True):
     """Variance and mean of all elements; `unbiased` divides by one less than their number."""
     if input.__class__ is not _Tensor:
@@ -11230,6 +11239,7 @@ def _var_mean_default(input, unbiased=True):
 _var_mean_dim_result = _result_type("var_mean", ("var", "mean"))
 
 
+@_several(_var_mean_dim_result, "TlBB", "tensor_words_var_mean_dim")
 def _var_mean_dim(input, dim, unbiased=True, keepdim=False, *, keepdims=_absent):
     """Variance and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1."""
     if keepdims is not _absent:
@@ -11255,6 +11265,7 @@ def _var_mean_dim(input, dim, unbiased=True, keepdim=False, *, keepdims=_absent)
 _var_mean_correction_result = _result_type("var_mean", ("var", "mean"))
 
 
+@_several(_var_mean_correction_result, "TlsB", "tensor_words_var_mean_correction")
 def _var_mean_correction(input, dim=None, *, correction=None, keepdim=False, axis=_absent, keepdims=_absent):
     """Variance and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
     Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
@@ -11284,6 +11295,7 @@ def _var_mean_correction(input, dim=None, *, correction=None, keepdim=False, axi
     return result
 
 
+@_first(_var_mean_default, _var_mean_dim, _var_mean_correction)
 def var_mean(input, *args, **kwargs):
     """var_mean(Tensor input, bool unbiased=True)
     Variance and mean of all elements; `unbiased` divides by one less than their number.
@@ -11509,6 +11521,7 @@ def _max_default(input, *, out=None):
 _max_dim_result = _result_type("max", ("values", "indices"))
 
 
+@_several(_max_dim_result, "TIB", "tensor_words_max_dim")
 def _max_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     """The largest elements along `dim` and the int64 index of the first of each. NaN counts as larger than every number.
 
@@ -11563,7 +11576,7 @@ def _max_other(input, other, *, out=None):
     return result
 
 
-@_first(_max_default)
+@_first(_max_default, _max_dim, _max_other)
 def max(input, *args, **kwargs):
     """max(Tensor input)
     The largest of all elements, NaN where there is one. An input without elements is an error.
@@ -11625,6 +11638,7 @@ def _min_default(input, *, out=None):
 _min_dim_result = _result_type("min", ("values", "indices"))
 
 
+@_several(_min_dim_result, "TIB", "tensor_words_min_dim")
 def _min_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     """The smallest elements along `dim` and the int64 index of the first of each. NaN counts as smaller than every number.
 
@@ -11679,7 +11693,7 @@ def _min_other(input, other, *, out=None):
     return result
 
 
-@_first(_min_default)
+@_first(_min_default, _min_dim, _min_other)
 def min(input, *args, **kwargs):
     """min(Tensor input)
     The smallest of all elements, NaN where there is one. An input without elements is an error.
@@ -11716,6 +11730,7 @@ def min(input, *args, **kwargs):
 _aminmax_default_result = _result_type("aminmax", ("min", "max"))
 
 
+@_several(_aminmax_default_result, "TiB", "tensor_words_aminmax")
 def aminmax(input, *, dim=None, keepdim=False, out=None, axis=_absent, keepdims=_absent):
     """The smallest and the largest elements along `dim`, or of all.
 
@@ -12669,6 +12684,7 @@ def cumprod_(input, dim, *, dtype=None):
 _cummax_default_result = _result_type("cummax", ("values", "indices"))
 
 
+@_several(_cummax_default_result, "TI", "tensor_words_cummax")
 def cummax(input, dim, *, out=None):
     """Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
 
@@ -12699,6 +12715,7 @@ def cummax(input, dim, *, out=None):
 _cummin_default_result = _result_type("cummin", ("values", "indices"))
 
 
+@_several(_cummin_default_result, "TI", "tensor_words_cummin")
 def cummin(input, dim, *, out=None):
     """Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
 
@@ -12843,6 +12860,7 @@ def log_softmax(input, dim, dtype=None, *, out=None):
 _sort_default_result = _result_type("sort", ("values", "indices"))
 
 
+@_several(_sort_default_result, "TIB", "tensor_words_sort")
 def _sort_default(input, dim=-1, descending=False, *, out=None, axis=_absent):
     """Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
 
@@ -12877,6 +12895,7 @@ def _sort_default(input, dim=-1, descending=False, *, out=None, axis=_absent):
 _sort_stable_result = _result_type("sort", ("values", "indices"))
 
 
+@_several(_sort_stable_result, "TbIB", "tensor_words_sort_stable")
 def _sort_stable(input, *, stable, dim=-1, descending=False, out=None, axis=_absent):
     """As `sort`, which is always stable."""
     if axis is not _absent:
@@ -12905,6 +12924,7 @@ def _sort_stable(input, *, stable, dim=-1, descending=False, out=None, axis=_abs
     return result
 
 
+@_first(_sort_default)
 def sort(input, *args, **kwargs):
     """sort(Tensor input, int dim=-1, bool descending=False)
     Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
@@ -13028,6 +13048,7 @@ def msort(input, *, out=None):
 _topk_default_result = _result_type("topk", ("values", "indices"))
 
 
+@_several(_topk_default_result, "TIIBB", "tensor_words_topk")
 def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None, axis=_absent):
     """The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
 
@@ -13084,6 +13105,7 @@ def _median_default(input):
 _median_dim_result = _result_type("median", ("values", "indices"))
 
 
+@_several(_median_dim_result, "TIB", "tensor_words_median_dim")
 def _median_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     """Along `dim`, the lower median; NaN where there is one, and its int64 index."""
     if keepdims is not _absent:
@@ -13111,7 +13133,7 @@ def _median_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     return result
 
 
-@_first(_median_default)
+@_first(_median_default, _median_dim)
 def median(input, *args, **kwargs):
     """median(Tensor input)
     Of all elements, the lower median; NaN where there is one.
@@ -13159,6 +13181,7 @@ def _nanmedian_default(input):
 _nanmedian_dim_result = _result_type("nanmedian", ("values", "indices"))
 
 
+@_several(_nanmedian_dim_result, "TIB", "tensor_words_nanmedian_dim")
 def _nanmedian_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     """Along `dim`, the lower median of what is not NaN, and its int64 index."""
     if keepdims is not _absent:
@@ -13186,7 +13209,7 @@ def _nanmedian_dim(input, dim, keepdim=False, *, out=None, keepdims=_absent):
     return result
 
 
-@_first(_nanmedian_default)
+@_first(_nanmedian_default, _nanmedian_dim)
 def nanmedian(input, *args, **kwargs):
     """nanmedian(Tensor input)
     Of all elements, the lower median of what is not NaN.
@@ -13216,6 +13239,7 @@ def nanmedian(input, *args, **kwargs):
 _kthvalue_default_result = _result_type("kthvalue", ("values", "indices"))
 
 
+@_several(_kthvalue_default_result, "TIIB", "tensor_words_kthvalue")
 def kthvalue(input, k, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
     """The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
 
@@ -13254,6 +13278,7 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdim
 _mode_default_result = _result_type("mode", ("values", "indices"))
 
 
+@_several(_mode_default_result, "TIB", "tensor_words_mode")
 def mode(input, dim=-1, keepdim=False, *, out=None, axis=_absent, keepdims=_absent):
     """The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence.
 
@@ -13369,6 +13394,7 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
 _unique_default_result = _result_type("unique", ("output", "inverse_indices", "counts"))
 
 
+@_several(_unique_default_result, "TBBBi", "tensor_words_unique")
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None, *, axis=_absent):
     """The distinct elements of `input` in order, always sorted, as a vector; with `dim`, the distinct slices along it in lexicographic order. NaN comes last,
     and each counts as an element of its own. `inverse_indices`, int64, of the shape of `input` (a vector with `dim`), tells where among them each
@@ -13405,6 +13431,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 _unique_consecutive_default_result = _result_type("unique_consecutive", ("output", "inverse_indices", "counts"))
 
 
+@_several(_unique_consecutive_default_result, "TBBi", "tensor_words_unique_consecutive")
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None, *, axis=_absent):
     """As `unique` without sorting: of equal neighbours only the first is kept.
 
@@ -14283,6 +14310,7 @@ def ldexp_(input, other):
 _frexp_default_result = _result_type("frexp", ("mantissa", "exponent"))
 
 
+@_several(_frexp_default_result, "T", "tensor_words_frexp")
 def frexp(input, *, out=None):
     """Splits every element into `mantissa` * 2^`exponent` with 1/2 <= |mantissa| < 1; `exponent` is int32. 0, NaN and infinities stay, with exponent 0.
 
@@ -14859,6 +14887,7 @@ def histc(input, bins=100, min=_ZERO, max=_ZERO, *, out=None):
 _histogram_default_result = _result_type("histogram", ("hist", "bin_edges"))
 
 
+@_several(_histogram_default_result, "TI-tB", "tensor_words_histogram")
 def _histogram_default(input, bins=100, *, range=None, weight=None, density=False, out=None):
     """Counts the elements of `input` (float32 or float64), or adds up their `weight` (of the shape and dtype of `input`), in `bins` equal bins
     of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
@@ -14896,6 +14925,7 @@ def _histogram_default(input, bins=100, *, range=None, weight=None, density=Fals
 _histogram_edges_result = _result_type("histogram", ("hist", "bin_edges"))
 
 
+@_several(_histogram_edges_result, "TTtB", "tensor_words_histogram_edges")
 def _histogram_edges(input, bins, *, weight=None, density=False, out=None):
     """As `histogram` with the ascending edges of the bins given as a vector of the dtype of `input`."""
     if input.__class__ is not _Tensor:
@@ -14923,6 +14953,7 @@ def _histogram_edges(input, bins, *, weight=None, density=False, out=None):
     return result
 
 
+@_first(_histogram_default)
 def histogram(input, *args, **kwargs):
     """histogram(Tensor input, int bins=100, *, sequence of float range=None, Tensor weight=None, bool density=False)
     Counts the elements of `input` (float32 or float64), or adds up their `weight` (of the shape and dtype of `input`), in `bins` equal bins
@@ -14949,6 +14980,7 @@ def histogram(input, *args, **kwargs):
     raise _no_overload("histogram", ('(Tensor input, int bins=100, *, sequence of float range=None, Tensor weight=None, bool density=False)', '(Tensor input, Tensor bins, *, Tensor weight=None, bool density=False)'), args, kwargs)
 
 
+@_lists("TL-tB", "tensor_words_histogramdd")
 def _histogramdd_default(input, bins, range=None, weight=None, density=False):
     """Counts points, which the last dimension of `input` (float32 or float64) holds, or adds up their `weight`, in a grid of `bins[d]` equal bins in dimension d. `range`
     holds two ends for each dimension; in its absence the range of the points is taken. Gives the histogram, and the edges of each dimension. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
@@ -14978,6 +15010,7 @@ def _histogramdd_default(input, bins, range=None, weight=None, density=False):
     return result
 
 
+@_lists("TA-tB", "tensor_words_histogramdd_edges")
 def _histogramdd_edges(input, bins, range=None, weight=None, density=False):
     """As `histogramdd` with the ascending edges of the bins of each dimension given as vectors of the dtype of `input`; `range` has no effect."""
     if input.__class__ is not _Tensor:
@@ -14999,6 +15032,7 @@ def _histogramdd_edges(input, bins, range=None, weight=None, density=False):
     return result
 
 
+@_first(_histogramdd_default, _histogramdd_edges)
 def histogramdd(input, *args, **kwargs):
     """histogramdd(Tensor input, sequence of int bins, sequence of float range=None, Tensor weight=None, bool density=False)
     Counts points, which the last dimension of `input` (float32 or float64) holds, or adds up their `weight`, in a grid of `bins[d]` equal bins in dimension d. `range`
@@ -15113,6 +15147,7 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", ou
     return result
 
 
+@_lists("TslI", "tensor_words_gradient")
 def _gradient_default(input, *, spacing=None, dim=None, edge_order=1, axis=_absent):
     """Estimates the derivatives of samples along each of the dimensions `dim`, or all, a tensor of the shape of `input` for each: central differences inside, one-sided
     ones of order `edge_order`, 1 or 2, at the ends. `spacing` is the distance of neighbours, 1 unless given. Integers give the default dtype, after
@@ -15161,6 +15196,7 @@ def _gradient_scalars(input, *, spacing, dim=None, edge_order=1, axis=_absent):
     return result
 
 
+@_lists("TAlI", "tensor_words_gradient_tensors")
 def _gradient_tensors(input, *, spacing, dim=None, edge_order=1, axis=_absent):
     """As `gradient` with the coordinates of the samples given as a vector for each dimension."""
     if axis is not _absent:
@@ -15182,6 +15218,7 @@ def _gradient_tensors(input, *, spacing, dim=None, edge_order=1, axis=_absent):
     return result
 
 
+@_first(_gradient_default)
 def gradient(input, *args, **kwargs):
     """gradient(Tensor input, *, Number spacing=None, sequence of int dim=None, int edge_order=1)
     Estimates the derivatives of samples along each of the dimensions `dim`, or all, a tensor of the shape of `input` for each: central differences inside, one-sided
@@ -16801,6 +16838,7 @@ def detach(input):
     return result
 
 
+@_lists("TI", "tensor_words_unbind")
 def unbind(input, dim=0, *, axis=_absent):
     """Every position of dimension `dim`, which goes away."""
     if axis is not _absent:
@@ -16820,6 +16858,7 @@ def unbind(input, dim=0, *, axis=_absent):
     return result
 
 
+@_lists("TII", "tensor_words_split")
 def _split_default(tensor, split_size_or_sections, dim=0, *, axis=_absent):
     """Cuts a dimension into pieces of `split_size`, the last of which may be smaller."""
     if axis is not _absent:
@@ -16841,6 +16880,7 @@ def _split_default(tensor, split_size_or_sections, dim=0, *, axis=_absent):
     return result
 
 
+@_lists("TLI", "tensor_words_split_sizes")
 def _split_sizes(tensor, split_size_or_sections, dim=0, *, axis=_absent):
     """Cuts a dimension into pieces of the listed sizes, which must add up to its size."""
     if axis is not _absent:
@@ -16861,6 +16901,7 @@ def _split_sizes(tensor, split_size_or_sections, dim=0, *, axis=_absent):
     return result
 
 
+@_first(_split_default, _split_sizes)
 def split(*args, **kwargs):
     """split(Tensor tensor, int split_size_or_sections, int dim=0)
     Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
@@ -16884,6 +16925,7 @@ def split(*args, **kwargs):
     raise _no_overload("split", ('(Tensor tensor, int split_size_or_sections, int dim=0)', '(Tensor tensor, sequence of int split_size_or_sections, int dim=0)'), args, kwargs)
 
 
+@_lists("TLI", "tensor_words_split_with_sizes")
 def split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
     """Cuts a dimension into pieces of the listed sizes, which must add up to its size."""
     if axis is not _absent:
@@ -16904,6 +16946,7 @@ def split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
     return result
 
 
+@_lists("TII", "tensor_words_chunk")
 def chunk(input, chunks, dim=0, *, axis=_absent):
     """Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller."""
     if axis is not _absent:
@@ -16925,6 +16968,7 @@ def chunk(input, chunks, dim=0, *, axis=_absent):
     return result
 
 
+@_lists("TII", "tensor_words_unsafe_chunk")
 def unsafe_chunk(input, chunks, dim=0, *, axis=_absent):
     """Another name of `chunk`."""
     if axis is not _absent:
@@ -16946,6 +16990,7 @@ def unsafe_chunk(input, chunks, dim=0, *, axis=_absent):
     return result
 
 
+@_lists("TII", "tensor_words_unsafe_split")
 def unsafe_split(input, split_size, dim=0, *, axis=_absent):
     """Another name of `split`."""
     if axis is not _absent:
@@ -16967,6 +17012,7 @@ def unsafe_split(input, split_size, dim=0, *, axis=_absent):
     return result
 
 
+@_lists("TLI", "tensor_words_unsafe_split_with_sizes")
 def unsafe_split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
     """Another name of `split_with_sizes`."""
     if axis is not _absent:
@@ -16987,6 +17033,7 @@ def unsafe_split_with_sizes(input, split_sizes, dim=0, *, axis=_absent):
     return result
 
 
+@_lists("TII", "tensor_words_tensor_split")
 def _tensor_split_default(input, sections, dim=0, *, axis=_absent):
     """Cuts a dimension into `sections` pieces whose sizes differ by at most 1."""
     if axis is not _absent:
@@ -17008,6 +17055,7 @@ def _tensor_split_default(input, sections, dim=0, *, axis=_absent):
     return result
 
 
+@_lists("TLI", "tensor_words_tensor_split_indices")
 def _tensor_split_indices(input, indices, dim=0, *, axis=_absent):
     """Cuts a dimension before each of the listed positions."""
     if axis is not _absent:
@@ -17028,6 +17076,7 @@ def _tensor_split_indices(input, indices, dim=0, *, axis=_absent):
     return result
 
 
+@_lists("TTI", "tensor_words_tensor_split_tensor")
 def _tensor_split_tensor(input, tensor_indices_or_sections, dim=0, *, axis=_absent):
     """`tensor_split` by a CPU int64 tensor: a zero-dim one counts sections, a one-dim one lists positions."""
     if axis is not _absent:
@@ -17049,6 +17098,7 @@ def _tensor_split_tensor(input, tensor_indices_or_sections, dim=0, *, axis=_abse
     return result
 
 
+@_first(_tensor_split_default, _tensor_split_indices, _tensor_split_tensor)
 def tensor_split(input, *args, **kwargs):
     """tensor_split(Tensor input, int sections, int dim=0)
     Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
@@ -17079,6 +17129,7 @@ def tensor_split(input, *args, **kwargs):
     raise _no_overload("tensor_split", ('(Tensor input, int sections, int dim=0)', '(Tensor input, sequence of int indices, int dim=0)', '(Tensor input, Tensor tensor_indices_or_sections, int dim=0)'), args, kwargs)
 
 
+@_lists("TI", "tensor_words_hsplit")
 def _hsplit_default(input, sections):
     """Cuts columns (the only dimension of a vector) into equal sections; the size must divide."""
     if input.__class__ is not _Tensor:
@@ -17096,6 +17147,7 @@ def _hsplit_default(input, sections):
     return result
 
 
+@_lists("TV", "tensor_words_hsplit_indices")
 def _hsplit_indices(input, indices, *more):
     """Cuts columns (the only dimension of a vector) before the listed positions."""
     if more:
@@ -17114,6 +17166,7 @@ def _hsplit_indices(input, indices, *more):
     return result
 
 
+@_first(_hsplit_default, _hsplit_indices)
 def hsplit(input, *args, **kwargs):
     """hsplit(Tensor input, int sections)
     Cuts columns (the only dimension of a vector) into equal sections; the size must divide.
@@ -17135,6 +17188,7 @@ def hsplit(input, *args, **kwargs):
     raise _no_overload("hsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
 
 
+@_lists("TI", "tensor_words_vsplit")
 def _vsplit_default(input, sections):
     """Cuts rows into equal sections; the size must divide."""
     if input.__class__ is not _Tensor:
@@ -17152,6 +17206,7 @@ def _vsplit_default(input, sections):
     return result
 
 
+@_lists("TV", "tensor_words_vsplit_indices")
 def _vsplit_indices(input, indices, *more):
     """Cuts rows before the listed positions."""
     if more:
@@ -17170,6 +17225,7 @@ def _vsplit_indices(input, indices, *more):
     return result
 
 
+@_first(_vsplit_default, _vsplit_indices)
 def vsplit(input, *args, **kwargs):
     """vsplit(Tensor input, int sections)
     Cuts rows into equal sections; the size must divide.
@@ -17191,6 +17247,7 @@ def vsplit(input, *args, **kwargs):
     raise _no_overload("vsplit", ('(Tensor input, int sections)', '(Tensor input, sequence of int indices)'), args, kwargs)
 
 
+@_lists("TI", "tensor_words_dsplit")
 def _dsplit_default(input, sections):
     """Cuts dimension 2 into equal sections; the size must divide."""
     if input.__class__ is not _Tensor:
@@ -17208,6 +17265,7 @@ def _dsplit_default(input, sections):
     return result
 
 
+@_lists("TV", "tensor_words_dsplit_indices")
 def _dsplit_indices(input, indices, *more):
     """Cuts dimension 2 before the listed positions."""
     if more:
@@ -17226,6 +17284,7 @@ def _dsplit_indices(input, indices, *more):
     return result
 
 
+@_first(_dsplit_default, _dsplit_indices)
 def dsplit(input, *args, **kwargs):
     """dsplit(Tensor input, int sections)
     Cuts dimension 2 into equal sections; the size must divide.

@@ -19,7 +19,10 @@ pytestmark = pytest.mark.skipif(_direct.direct is None, reason="LIBTENSOR_PLAIN_
 
 def same(a, b):
     assert type(a) is type(b)
-    if isinstance(a, torch.Tensor):
+    if isinstance(a, tuple) and len(a) and isinstance(a[0], torch.Tensor):
+        for x, y in zip(a, b, strict=True):
+            same(x, y)
+    elif isinstance(a, torch.Tensor):
         assert (a.dtype, a.shape, a.stride(), a.storage_offset()) == (b.dtype, b.shape, b.stride(), b.storage_offset())
         assert torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)) if a.is_floating_point() else torch.equal(a, b)
     else:
@@ -65,6 +68,10 @@ CALLS = {
     "an optional number": (torch.clamp, lambda x: (x, None, 7), {}),
     "an optional float": (torch.logit, lambda x: (x / 24, 1e-3), {}),
     "a text": (torch.Tensor.scatter_reduce, lambda x: (x, 0, torch.zeros(1, 3, 4, dtype=torch.int64), x, "sum"), {}),
+    "several results": (torch.sort, lambda x: (x,), {"dim": 1, "descending": True}),
+    "several results of an overload": (torch.max, lambda x: (x, 1), {}),
+    "a list of views": (torch.unbind, lambda x: (x, 2), {}),
+    "pieces of sizes": (torch.split, lambda x: (x, [1, 2], 1), {}),
     "an integer of another class": (torch.select, lambda x: (x, Index(1), Index(-1)), {}),
     "out": (torch.neg, lambda x: (x,), {"out": torch.empty(2, 3, 4)}),
 }
@@ -188,6 +195,14 @@ def test_getters():
             x.size(wrong)
     with pytest.raises(TypeError, match="0-d"):
         len(torch.tensor(1))
+
+
+def test_contiguous_is_the_tensor_itself():
+    x = base()
+    assert x.contiguous() is x and x.contiguous(memory_format=torch.contiguous_format) is x
+    assert x[:, :1].contiguous().stride() == (4, 4, 1) and x[:1].contiguous().data_ptr() == x.data_ptr()
+    y = torch.zeros(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
+    assert y.contiguous(memory_format=torch.channels_last) is y and y.contiguous() is not y
 
 
 def test_functions_look_like_functions():

@@ -485,11 +485,15 @@ func (v *pyOverload) direct() string {
 	if list == nil || v.variadicTensors() {
 		return ""
 	}
-	arguments := []string{wordKinds(v.op, v.mode())}
+	arguments := `"` + wordKinds(v.op, v.mode()) + `"`
 	for _, f := range list {
-		arguments = append(arguments, f.wordName())
+		arguments += `, "` + f.wordName() + `"`
 	}
-	return fmt.Sprintf(`%s("%s")`, wordResult(v.op, v.mode()), strings.Join(arguments, `", "`))
+	result := wordResult(v.op, v.mode())
+	if result == "_several" {
+		arguments = v.resultType() + ", " + arguments
+	}
+	return fmt.Sprintf("%s(%s)", result, arguments)
 }
 
 // resultType is the name of the tuple type of several results.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/schema"
@@ -29,8 +30,12 @@ func wordResult(o *schema.Operator, mode string) string {
 	switch {
 	case mode == "inplace" || len(o.Returns) == 0 && len(o.Args) > 0 && o.Args[0].Mutated:
 		return "_changes"
-	case len(o.Returns) != 1 || o.Returns[0].Type != (schema.Type{Base: "Tensor"}):
+	case len(o.Returns) == 1 && o.Returns[0].Type == (schema.Type{Base: "Tensor", List: true}):
+		return "_lists"
+	case len(o.Returns) == 0 || slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type != schema.Type{Base: "Tensor"} }):
 		return ""
+	case len(o.Returns) != 1:
+		return "_several"
 	case o.Returns[0].AliasSet != "" && o.Category == "view":
 		return "_views"
 	}
@@ -98,12 +103,19 @@ func (f form) wordDefinition() string {
 			pass = append(pass, cell+"."+field)
 		}
 	}
-	name, arguments := f.name(), strings.Join(pass, ", ")
-	if wordResult(f.op, f.mode) == "_changes" {
-		return fmt.Sprintf("TENSOR_API intptr_t %s(const lt_value *a) { return %s(%s); }\n\n", f.wordName(), name, arguments)
+	results := map[string]string{"_changes": "", "_lists": ", (tensor_t ***)&a->list.data, &a->list.length"}
+	head := fmt.Sprintf("TENSOR_API intptr_t %s(lt_value *a) {", f.wordName())
+	call := fmt.Sprintf("%s(%s", f.name(), strings.Join(pass, ", "))
+	switch result := wordResult(f.op, f.mode); result {
+	case "_changes", "_lists":
+		return fmt.Sprintf("%s return %s%s); }\n\n", head, call, results[result])
+	case "_several":
+		for i := range f.op.Returns {
+			results[result] += fmt.Sprintf(", (tensor_t **)&a[%d].pointer", i)
+		}
+		return fmt.Sprintf("%s return %s%s); }\n\n", head, call, results[result])
 	}
-	return fmt.Sprintf("TENSOR_API intptr_t %s(const lt_value *a) {\n  tensor_t *made;\n  tensor_status status = %s(%s, &made);\n  return status ? (intptr_t)status : (intptr_t)made;\n}\n\n",
-		f.wordName(), name, arguments)
+	return fmt.Sprintf("%s\n  tensor_t *made;\n  tensor_status status = %s, &made);\n  return status ? (intptr_t)status : (intptr_t)made;\n}\n\n", head, call)
 }
 
 // cDefault is the C text of the default of an argument that word forms leave out.
