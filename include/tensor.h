@@ -2096,7 +2096,8 @@ TENSOR_API tensor_status tensor_isin_scalar_out(const tensor_t *elements, tensor
 
 // Product of matrices, of vectors, or of batches of matrices whose batch dimensions broadcast. A vector counts as a row on the left and
 // as a column on the right, and the result loses that dimension; two vectors give their dot product. Operands have one dtype; 16-bit floats
-// are multiplied in float32, integers wrap around.
+// are multiplied and summed in float32 and rounded once, integers wrap around. Products of bfloat16 with more than 4096 multiplications
+// take subnormal numbers for zeros where the CPU has AVX-512 BF16, as PyTorch's do.
 TENSOR_API tensor_status tensor_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_matmul_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 

@@ -1280,7 +1280,8 @@ export class Tensor extends Handle {
   /**
    * Product of matrices, of vectors, or of batches of matrices whose batch dimensions broadcast. A vector counts as a row on the left and
    * as a column on the right, and the result loses that dimension; two vectors give their dot product. Operands have one dtype; 16-bit floats
-   * are multiplied in float32, integers wrap around.
+   * are multiplied and summed in float32 and rounded once, integers wrap around. Products of bfloat16 with more than 4096 multiplications
+   * take subnormal numbers for zeros where the CPU has AVX-512 BF16, as PyTorch's do.
    */
   matmul(other: Tensor, options?: { out?: Tensor | null }): Tensor;
   /**
@@ -4206,7 +4207,8 @@ export function bitwiseRightShiftAsync(input: Tensor | Scalar, other: Tensor | S
 /**
  * Product of matrices, of vectors, or of batches of matrices whose batch dimensions broadcast. A vector counts as a row on the left and
  * as a column on the right, and the result loses that dimension; two vectors give their dot product. Operands have one dtype; 16-bit floats
- * are multiplied in float32, integers wrap around.
+ * are multiplied and summed in float32 and rounded once, integers wrap around. Products of bfloat16 with more than 4096 multiplications
+ * take subnormal numbers for zeros where the CPU has AVX-512 BF16, as PyTorch's do.
  */
 export function matmul(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
 export function matmul(input: Tensor, other: Tensor, options?: { out?: Tensor | null }): Tensor;

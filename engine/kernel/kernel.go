@@ -22,6 +22,15 @@ package kernel
 //   return 0;
 // #endif
 // }
+//
+// static int lt_cpu_bfloat16(void) {
+// #if defined(__x86_64__)
+//   __builtin_cpu_init();
+//   return __builtin_cpu_supports("avx512bf16");
+// #else
+//   return 0;
+// #endif
+// }
 import "C"
 
 import (
@@ -73,6 +82,14 @@ type Kernel struct {
 // Row is the function for dtype d, 0 where the kernel has none.
 func (k *Kernel) Row(d dtype.DType) uintptr { return k.rows[d] }
 
+// Compute is the dtype in which the kernel works on d: d itself where it has a row for it, and d.Compute() elsewhere.
+func (k *Kernel) Compute(d dtype.DType) dtype.DType {
+	if k.Has(d) {
+		return d
+	}
+	return d.Compute()
+}
+
 // Tiny is the Go form of a binary kernel for a few elements, nil where there is none.
 func (k *Kernel) Tiny(d dtype.DType) Tiny { return k.tiny[d] }
 
@@ -101,6 +118,11 @@ var load = sync.OnceValue(func() *table {
 	return read(tierNames[best])
 })
 
+// supported tells whether the machine has the instructions of a kernel that takes more of them than its tier promises.
+func supported(name string) bool {
+	return name != "gemm_bfloat16" && name != "gemm_dots_bfloat16" || C.lt_cpu_bfloat16() != 0
+}
+
 // read gathers the kernels that the units of a tier define.
 func read(tier string) *table {
 	t := &table{tier: tier, kernels: map[string]*Kernel{}}
@@ -116,8 +138,10 @@ func read(tier string) *table {
 				break
 			}
 			k := &Kernel{Name: C.GoString(entry.name), Signature: C.GoString(entry.signature)}
-			for d := range k.rows {
-				k.rows[d] = uintptr(entry.rows[d])
+			if supported(k.Name) {
+				for d := range k.rows {
+					k.rows[d] = uintptr(entry.rows[d])
+				}
 			}
 			k.tiny = tinyKernels[k.Name]
 			t.kernels[k.Name] = k

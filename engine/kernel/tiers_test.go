@@ -40,7 +40,7 @@ var nonzero = []string{"trunc_divide", "floor_divide", "remainder", "fmod"}
 
 // fused lists the kernels in which compilers fuse the products of complex numbers where the tier has the instruction, so
 // that they differ by what cancels.
-var fused = []string{"scatter_mul", "lerp", "gemm", "prod", "cumprod"}
+var fused = []string{"scatter_mul", "lerp", "prod", "cumprod"}
 
 // operandTypes reads a signature for a row of dtype d: the operands' dtypes and the number of outputs.
 func operandTypes(signature string, d dtype.DType) (types []dtype.DType, outputs int) {
@@ -328,40 +328,6 @@ func TestScansOfTiersAgree(t *testing.T) {
 			assert.LessOrEqual(t, apart(d, compute(base), compute(tier)), ulps[name], "%s of %v in tier %s: %v", name, d, tier.tier, c)
 		}
 	})
-}
-
-// Products of matrices, the second one transposed in memory.
-func TestProductsOfTiersAgree(t *testing.T) {
-	tables := tierTables()
-	for d := range dtype.DType(dtype.Count) {
-		if !tables[0].kernels["gemm"].Has(d) || d.IsComplex() && slices.Contains(fused, "gemm") {
-			continue
-		}
-		r := rand.New(rand.NewPCG(3, uint64(d)))
-		for _, c := range [][3]int64{{1, 1, 1}, {5, 3, 7}, {4, 300, 33}, {9, 64, 70}} {
-			m, k, n := c[0], c[1], c[2]
-			a, b := values(r, d, m*k, false), values(r, d, k*n, false)
-			compute := func(t *table) []byte {
-				out := make([]byte, m*n*d.Size())
-				g := Gemm{Batch: 1, M: m, N: n, K: k, ARow: k, ACol: 1, BRow: 1, BCol: k, CRow: n, CCol: 1}
-				one := unsafe.Pointer(&g.Alpha)
-				switch d {
-				case dtype.Float32:
-					*(*float32)(one) = 1
-				case dtype.Float64:
-					*(*float64)(one) = 1
-				default:
-					*(*uint8)(one) = 1
-				}
-				call(t.kernels["gemm"].Row(d), g, [][]byte{a, b, out}, func(g *Gemm, at []uintptr) { g.A, g.B, g.C = at[0], at[1], at[2] })
-				return out
-			}
-			want := compute(tables[0])
-			for _, tier := range tables[1:] {
-				assert.Zero(t, apart(d, want, compute(tier)), "%v in tier %s: %v", d, tier.tier, c)
-			}
-		}
-	}
 }
 
 // holdable gives floats that every integer dtype holds: what floats beyond its range become is left to the machine.

@@ -1,31 +1,22 @@
 package ops
 
 import (
-	"unsafe"
-
 	"github.com/libtensor/libtensor/engine/blas"
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 const (
-	// smallProduct is the number of multiplications up to which the plain kernel beats a call of BLAS.
+	// smallProduct is the number of multiplications up to which a kernel of ours beats a call of BLAS.
 	smallProduct = 16 * 16 * 16
 	// Products are cut into tiles of at least so many rows and columns, by their shape alone, so that results are the same
 	// for any number of threads.
 	tileRows, tileColumns = 64, 512
 	// tileParts is the number of tiles that large products are cut into along rows and columns.
 	tileParts = 4
-)
-
-var (
-	gemmKernel = kernel.Get("gemm")
-	dotKernel  = kernel.Get("dot")
 )
 
 // matrices is a batch of matrices; strides count elements.
@@ -84,14 +75,10 @@ func multiply(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar) error
 	if c.Numel() == 0 {
 		return nil
 	}
-	if d.IsReducedFloat() {
-		return multiplyWide(op, c, a, b, alpha, beta)
-	}
 	ma, mb, mc := matricesOf(a), matricesOf(b), matricesOf(c)
 	work := mc.rows * mc.cols * ma.cols
 	if work <= smallProduct || !blas.Serves(d) {
-		multiplyPlain(d, mc, ma, mb, alpha, beta)
-		return nil
+		return multiplyBlocks(op, c, a, b, alpha, beta)
 	}
 	ld, turned, ok := mc.leading()
 	if !ok {
@@ -167,120 +154,4 @@ func blasProduct(d dtype.DType, p blas.Product, ma, mb, mc matrices) {
 		return
 	}
 	blas.Gemv(d, &vector)
-}
-
-// multiplyPlain runs the kernel that serves every dtype and any strides.
-func multiplyPlain(d dtype.DType, mc, ma, mb matrices, alpha, beta dtype.Scalar) {
-	g := kernel.Gemm{A: ma.data, B: mb.data, C: mc.data, Batch: mc.batch, M: mc.rows, N: mc.cols, K: ma.cols,
-		ABatch: ma.batchStep, ARow: ma.row, ACol: ma.column, BBatch: mb.batchStep, BRow: mb.row, BCol: mb.column,
-		CBatch: mc.batchStep, CRow: mc.row, CCol: mc.column}
-	tensor.Put(unsafe.Pointer(&g.Alpha), d, alpha)
-	tensor.Put(unsafe.Pointer(&g.Beta), d, beta)
-	fn, size := gemmKernel.Row(d), d.Size()
-	work := max(mc.rows*mc.cols*max(ma.cols, 1), 1)
-	if mc.batch > 1 {
-		parallel.For(mc.batch, max(iter.Grain/work, 1), func(begin, end int64) {
-			g := g
-			g.A += uintptr(begin * g.ABatch * size)
-			g.B += uintptr(begin * g.BBatch * size)
-			g.C += uintptr(begin * g.CBatch * size)
-			g.Batch = end - begin
-			kernel.Call(fn, unsafe.Pointer(&g))
-		})
-		return
-	}
-	if work < 2*iter.Grain {
-		kernel.Call(fn, unsafe.Pointer(&g))
-		return
-	}
-	parallel.For(mc.rows, max(iter.Grain*mc.rows/work, 4), func(begin, end int64) {
-		g := g
-		g.A += uintptr(begin * g.ARow * size)
-		g.C += uintptr(begin * g.CRow * size)
-		g.M = end - begin
-		kernel.Call(fn, unsafe.Pointer(&g))
-	})
-}
-
-// multiplyWide computes products of 16-bit floats in 32 bits.
-func multiplyWide(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar) error {
-	wide := c.DType().Compute()
-	var copies [3]*tensor.Tensor
-	for i, t := range []*tensor.Tensor{c, a, b} {
-		var err error
-		if i == 0 && beta.Equal(0) {
-			copies[i], err = tensor.Empty(op, t.Sizes(), wide, t.Device())
-		} else {
-			copies[i], err = castTo(op, t, wide)
-		}
-		if err != nil {
-			return err
-		}
-		defer copies[i].Release()
-	}
-	if err := multiply(op, copies[0], copies[1], copies[2], alpha, beta); err != nil {
-		return err
-	}
-	iter.Copy(c, copies[0])
-	return nil
-}
-
-// dotPiece is the number of products that one call sums; pieces are added in order.
-const dotPiece = 1 << 16
-
-// dot sums the products of two vectors of one dtype into out, a zero-dim tensor.
-func dot(op string, out, a, b *tensor.Tensor, conjugate bool) error {
-	d := a.DType().Compute()
-	fn := dotKernel.Row(d)
-	if fn == 0 {
-		return status.NotImplementedf("%s: not implemented for dtype %v", op, a.DType())
-	}
-	if d != a.DType() {
-		wide, err := castTo(op, a, d)
-		if err != nil {
-			return err
-		}
-		defer wide.Release()
-		other, err := castTo(op, b, d)
-		if err != nil {
-			return err
-		}
-		defer other.Release()
-		return dot(op, out, wide, other, conjugate)
-	}
-	total := map[dtype.DType]dtype.DType{dtype.Float32: dtype.Float64, dtype.Complex64: dtype.Complex128}
-	td, ok := total[d]
-	if !ok {
-		td = d
-	}
-	n := a.Numel()
-	pieces := max((n+dotPiece-1)/dotPiece, 1)
-	sums, err := tensor.Empty(op, []int64{pieces}, td, device.Host)
-	if err != nil {
-		return err
-	}
-	defer sums.Release()
-	step := func(t *tensor.Tensor) int64 {
-		if n > 1 {
-			return t.Strides()[0]
-		}
-		return 1
-	}
-	as, bs := step(a), step(b)
-	parallel.For(pieces, 1, func(begin, end int64) {
-		for p := begin; p < end; p++ {
-			from := p * dotPiece
-			l := kernel.Dot{A: uintptr(a.Data()) + uintptr(from*as*d.Size()), B: uintptr(b.Data()) + uintptr(from*bs*d.Size()),
-				Out: uintptr(sums.Data()) + uintptr(p*td.Size()), N: min(dotPiece, n-from), AStep: as, BStep: bs}
-			if conjugate {
-				l.Conjugate = 1
-			}
-			kernel.Call(fn, unsafe.Pointer(&l))
-		}
-	})
-	if pieces == 1 {
-		iter.Copy(out, sums)
-		return nil
-	}
-	return sumOf.run(op, td, [2]*tensor.Tensor{out}, sums, []bool{true})
 }

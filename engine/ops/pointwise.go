@@ -96,7 +96,7 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	case complexOf:
 		result = common.ToComplex()
 	}
-	compute := common.Compute()
+	compute := p.kernel.Compute(common)
 	if !p.kernel.Has(compute) || p.wide && result == dtype.Complex32 || result == dtype.BComplex32 {
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v", p.name, common)
 	}

@@ -80,7 +80,7 @@ func TestResultsDoNotDependOnThreads(t *testing.T) {
 			}},
 		})
 	defer parallel.SetThreads(parallel.Threads())
-	for _, d := range []dtype.DType{dtype.Float16, dtype.Float32, dtype.Float64} {
+	for _, d := range []dtype.DType{dtype.Float16, dtype.BFloat16, dtype.Float32, dtype.Float64} {
 		for _, sizes := range [][]int64{{211, 1021}, {3, 100_003}, {50_021, 5}} {
 			x := ramp(t, d, sizes...)
 			for _, c := range cases {

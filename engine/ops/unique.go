@@ -3,7 +3,6 @@ package ops
 import (
 	"unsafe"
 
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
@@ -17,13 +16,14 @@ var (
 	uniqueKernel            = kernel.Get("unique")
 	uniqueRowsKernel        = kernel.Get("unique_rows")
 	uniqueConsecutiveKernel = kernel.Get("unique_consecutive")
+	uniqueCounts            = kernel.Get("unique_counts").Row(0)
 	memberKernel            = kernel.Get("member")
 )
 
 // uniqueArgs mirrors unique_args of unique.h.
 type uniqueArgs struct {
 	in, values, inverse, counts, scratch uintptr
-	n, width, found                      int64
+	begin, n, width, found               int64
 }
 
 // Unique gives the distinct elements in order, or with dim the distinct slices along it; where asked for, the position among
@@ -77,48 +77,97 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 		return nil, nil, nil, status.Runtimef("%s: %d elements are more than the 4294967295 that can be sorted", op, n)
 	}
 	in := s.cast(rows, self.DType())
-	all := s.empty(self, self.DType(), rows.Sizes()...)
-	scratch := s.keep(tensor.Empty(op, []int64{n * kernel.SortEntry}, dtype.Uint8, device.Host))
+	sizes := []int64{0}
+	if returnInverse {
+		sizes[0] = n
+		if dim.IsNone() {
+			sizes = self.Sizes()
+		}
+	}
+	inverse = s.empty(self, dtype.Int64, sizes...)
 	if s.err != nil {
 		return nil, nil, nil, s.err
 	}
-	args := uniqueArgs{in: uintptr(in.Data()), values: uintptr(all.Data()), scratch: uintptr(scratch.Data()), n: n, width: rows.Numel() / max(n, 1)}
-	made := [2]*tensor.Tensor{}
-	for i, wanted := range []bool{returnInverse, returnCounts} {
-		sizes := []int64{0}
-		if wanted {
-			sizes[0] = n
-		}
-		if wanted && i == 0 && dim.IsNone() {
-			sizes = self.Sizes()
-		}
-		made[i] = s.empty(self, dtype.Int64, sizes...)
-		if s.err != nil {
-			return nil, nil, nil, s.err
-		}
-		if wanted {
-			*[]*uintptr{&args.inverse, &args.counts}[i] = uintptr(made[i].Data())
-		}
+	args := uniqueArgs{in: uintptr(in.Data()), n: n, width: rows.Numel() / max(n, 1)}
+	if returnInverse {
+		args.inverse = uintptr(inverse.Data())
 	}
-	if n > 0 {
-		kernel.Call(fn, unsafe.Pointer(&args))
+	group := s.sortedGroups
+	if k == uniqueConsecutiveKernel {
+		group = s.consecutiveGroups
 	}
-	counts = made[1]
-	if returnCounts {
-		counts = s.first(counts, args.found)
-	}
-	distinct := s.first(all, args.found)
+	values, counts = group(fn, args, in, returnCounts)
 	switch {
 	case s.err != nil:
 	case dim.IsNone():
-		distinct = s.reshape(distinct, args.found)
+		values = s.reshape(values, values.Numel())
 	default:
-		distinct = s.keep(Movedim(distinct, 0, int64(at)))
+		values = s.keep(Movedim(values, 0, int64(at)))
 	}
 	if s.err != nil {
 		return nil, nil, nil, s.err
 	}
-	return distinct.Alias(), made[0].Alias(), counts.Alias(), nil
+	return values.Alias(), inverse.Alias(), counts.Alias(), nil
+}
+
+// sortedGroups gives the distinct rows of in in order, and where wanted how often each occurs.
+func (s *scope) sortedGroups(fn uintptr, args uniqueArgs, in *tensor.Tensor, wantCounts bool) (values, counts *tensor.Tensor) {
+	all := s.empty(in, in.DType(), in.Sizes()...)
+	scratch := s.empty(in, dtype.Uint8, args.n*kernel.SortEntry)
+	counts = s.empty(in, dtype.Int64, args.n*flag(wantCounts))
+	if s.err != nil {
+		return nil, nil
+	}
+	args.values, args.scratch = uintptr(all.Data()), uintptr(scratch.Data())
+	if wantCounts {
+		args.counts = uintptr(counts.Data())
+	}
+	if args.n > 0 {
+		kernel.Call(fn, unsafe.Pointer(&args))
+	}
+	if wantCounts {
+		counts = s.first(counts, args.found)
+	}
+	return s.first(all, args.found), counts
+}
+
+// consecutiveGroups gives the rows of in that differ from the one before, and where wanted how many equal ones follow each.
+// The rows are shared out in pieces: first the groups that start in each are counted, then all are written to their places.
+func (s *scope) consecutiveGroups(fn uintptr, args uniqueArgs, in *tensor.Tensor, wantCounts bool) (values, counts *tensor.Tensor) {
+	step := max(iter.Grain/max(args.width, 1), 1)
+	before := make([]int64, (args.n+step-1)/step+1) // groups that start before each piece
+	each := func(visit func(p int64, piece *uniqueArgs)) {
+		parallel.For(int64(len(before)-1), 1, func(begin, end int64) {
+			for p := begin; p < end; p++ {
+				piece := args
+				piece.begin, piece.n = p*step, min(step, args.n-p*step)
+				visit(p, &piece)
+			}
+		})
+	}
+	each(func(p int64, piece *uniqueArgs) {
+		kernel.Call(fn, unsafe.Pointer(piece))
+		before[p+1] = piece.found
+	})
+	for p := range before[1:] {
+		before[p+1] += before[p]
+	}
+	args.found = before[len(before)-1]
+	values = s.empty(in, in.DType(), append([]int64{args.found}, in.Sizes()[1:]...)...)
+	counts = s.empty(in, dtype.Int64, args.found*flag(wantCounts))
+	if s.err != nil {
+		return nil, nil
+	}
+	args.values = uintptr(values.Data())
+	if wantCounts {
+		args.counts = uintptr(counts.Data())
+	}
+	each(func(p int64, piece *uniqueArgs) {
+		piece.found = before[p]
+		kernel.Call(fn, unsafe.Pointer(piece))
+	})
+	kernel.Call(uniqueCounts, unsafe.Pointer(&args))
+	return values, counts
 }
 
 // first is a tensor of its own of the first n rows of the contiguous tensor t.

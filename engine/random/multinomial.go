@@ -1,9 +1,22 @@
 package random
 
+// #cgo noescape random_cumulate_f32
+// #cgo nocallback random_cumulate_f32
+// #cgo noescape random_cumulate_f64
+// #cgo nocallback random_cumulate_f64
+// #cgo noescape random_positions_f32
+// #cgo nocallback random_positions_f32
+// #cgo noescape random_positions_f64
+// #cgo nocallback random_positions_f64
+// #include "transform.h"
+import "C"
+
 import (
 	"math"
+	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/status"
 )
 
@@ -52,48 +65,73 @@ func errNoWeight(row int) error {
 	return status.Runtimef("invalid multinomial distribution (sum of probabilities of row %d <= 0)", row)
 }
 
+// grain is the number of weights or samples that are worth a thread.
+const grain = 1 << 13
+
 func withReplacement[T float32 | float64](g *Generator, dst []int64, weights Span, categories, samples int) error {
 	cumulative := make([]T, weights.Len)
 	get(cumulative, weights)
-	for row := 0; row*categories < len(cumulative); row++ {
-		c := cumulative[row*categories:][:categories]
-		var sum T
-		for i, w := range c {
-			if !(w >= 0 && w-w == 0) {
-				return errWeight(float64(w))
-			}
-			sum += w
-			c[i] = sum
+	sums := make([]float64, weights.Len/categories)
+	parallel.For(int64(len(sums)), int64(max(grain/categories, 1)), func(begin, end int64) {
+		for row := begin; row < end; row++ {
+			sums[row] = cumulate(cumulative[int(row)*categories:][:categories])
 		}
-		if sum == 0 {
+	})
+	for row, sum := range sums {
+		switch {
+		case !isWeight(sum):
+			given := make([]T, categories)
+			get(given, weights.at(row*categories, categories))
+			for _, w := range given {
+				if !isWeight(float64(w)) {
+					return errWeight(float64(w))
+				}
+			}
+		case sum == 0:
 			return errNoWeight(row)
 		}
-		for i := range c {
-			c[i] /= sum
-		}
-		c[categories-1] = 1
 	}
-	for row := 0; row*categories < len(cumulative); row++ {
-		c := cumulative[row*categories:][:categories]
-		for i := range samples {
-			u := g.engine.float64()
-			dst[row*samples+i] = int64(position(c, u))
-		}
+	u := make([]float64, len(dst))
+	for i := range u {
+		u[i] = g.engine.float64()
 	}
+	parallel.For(int64(len(dst)), grain, func(begin, end int64) {
+		for at := int(begin); at < int(end); {
+			row := at / samples
+			next := min((row+1)*samples, int(end))
+			findPositions(dst[at:next], cumulative[row*categories:][:categories], u[at:next])
+			at = next
+		}
+	})
 	return nil
 }
 
-// position is the first position of the ascending c whose value is at least u, which does not exceed the last value.
-func position[T float32 | float64](c []T, u float64) int {
-	base, n := 0, len(c)
-	for n > 1 {
-		half := n / 2
-		if float64(c[base+half-1]) < u {
-			base += half
-		}
-		n -= half
+func isWeight(w float64) bool { return w >= 0 && w-w == 0 }
+
+// cumulate makes weights into the running fractions of their sum, which it returns; NaN where one of them
+// is negative or NaN.
+func cumulate[T float32 | float64](weights []T) float64 {
+	var sum C.double
+	n := C.int64_t(len(weights))
+	switch w := any(weights).(type) {
+	case []float32:
+		C.random_cumulate_f32((*C.float)(&w[0]), n, &sum)
+	case []float64:
+		C.random_cumulate_f64((*C.double)(&w[0]), n, &sum)
 	}
-	return base
+	return float64(sum)
+}
+
+// findPositions gives for each u the first position of the ascending c whose value is at least u, which does not exceed the
+// last value.
+func findPositions[T float32 | float64](dst []int64, c []T, u []float64) {
+	n, k, to, from := C.int64_t(len(c)), C.int64_t(len(dst)), (*C.int64_t)(unsafe.Pointer(&dst[0])), (*C.double)(&u[0])
+	switch c := any(c).(type) {
+	case []float32:
+		C.random_positions_f32((*C.float)(&c[0]), n, from, to, k)
+	case []float64:
+		C.random_positions_f64((*C.double)(&c[0]), n, from, to, k)
+	}
 }
 
 func (g *Generator) withoutReplacement(dst []int64, weights Span, categories, samples int) error {
@@ -102,7 +140,7 @@ func (g *Generator) withoutReplacement(dst []int64, weights Span, categories, sa
 	for row := 0; row*categories < len(keys); row++ {
 		some := false
 		for _, w := range keys[row*categories:][:categories] {
-			if !(w >= 0 && w-w == 0) {
+			if !isWeight(w) {
 				return errWeight(w)
 			}
 			some = some || w > 0

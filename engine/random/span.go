@@ -34,6 +34,10 @@ type number interface {
 }
 
 func convert[D, S number](dst []D, src []S) {
+	if same, ok := any(src).([]D); ok {
+		copy(dst, same)
+		return
+	}
 	for i, v := range src {
 		dst[i] = D(v)
 	}

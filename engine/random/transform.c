@@ -190,3 +190,28 @@ void random_exp(double* v, int64_t n) {
 void random_tan(double* v, int64_t n) {
   for (int64_t i = 0; i < n; i++) v[i] = tan(kPi * (v[i] - 0.5));
 }
+
+// T: the type of weights, S: its suffix.
+#define CATEGORIES(T, S)                                                                          \
+  BODY random_cumulate_##S##_body(T* restrict w, int64_t n, double* sum) {                        \
+    int good = 1;                                                                                 \
+    T total = 0;                                                                                  \
+    for (int64_t i = 0; i < n; i++) {                                                             \
+      good &= w[i] >= 0;                                                                          \
+      w[i] = total += w[i];                                                                       \
+    }                                                                                             \
+    for (int64_t i = 0; i < n; i++) w[i] /= total;                                                \
+    w[n - 1] = 1;                                                                                 \
+    *sum = good ? total : NAN;                                                                    \
+  }                                                                                               \
+  TIERED(random_cumulate_##S, (T * w, int64_t n, double* sum), (w, n, sum))                       \
+                                                                                                  \
+  void random_positions_##S(const T* c, int64_t n, const double* u, int64_t* at, int64_t k) {     \
+    for (int64_t i = 0; i < k; i++) {                                                             \
+      const T* base = c;                                                                          \
+      for (int64_t m = n; m > 1; m -= m / 2) base = base[m / 2 - 1] < u[i] ? base + m / 2 : base; \
+      at[i] = base - c;                                                                           \
+    }                                                                                             \
+  }
+CATEGORIES(float, f32)
+CATEGORIES(double, f64)

@@ -27,4 +27,14 @@ void random_log1p(double* v, int64_t n);  // log(1 - v)
 void random_exp(double* v, int64_t n);    // exp(v)
 void random_tan(double* v, int64_t n);    // tan(pi (v - 1/2))
 
+// Makes n weights into the running fractions of their sum, the last of which is 1. The sum is NaN
+// where one of them is negative or NaN.
+void random_cumulate_f32(float* w, int64_t n, double* sum);
+void random_cumulate_f64(double* w, int64_t n, double* sum);
+
+// at[i]: the first of the n ascending values of c that is at least u[i], which does not exceed the
+// last one.
+void random_positions_f32(const float* c, int64_t n, const double* u, int64_t* at, int64_t k);
+void random_positions_f64(const double* c, int64_t n, const double* u, int64_t* at, int64_t k);
+
 #endif

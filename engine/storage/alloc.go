@@ -95,7 +95,8 @@ func system(op string, size int64) (unsafe.Pointer, bool, error) {
 	return p, zeroed != 0, nil
 }
 
-// recycled takes a large block that was freed before.
+// recycled takes a large block that was freed before, of those that fit best the last one, which a processor's caches may
+// still hold.
 func recycled(size int64) (p unsafe.Pointer, got int64) {
 	if size < largeLimit {
 		return nil, 0
@@ -104,7 +105,7 @@ func recycled(size int64) (p unsafe.Pointer, got int64) {
 	defer memory.mu.Unlock()
 	best := -1
 	for i, b := range memory.large {
-		if b.size >= size && b.size-size <= size/slack && (best < 0 || b.size < memory.large[best].size) {
+		if b.size >= size && b.size-size <= size/slack && (best < 0 || b.size <= memory.large[best].size) {
 			best = i
 		}
 	}

@@ -20,3 +20,22 @@ func TestFixedStorageKeepsItsBytes(t *testing.T) {
 	require.False(t, s.Park(), "a parked block would be used again under the array that shares it")
 	s.Release()
 }
+
+// Programs write and read the same few blocks again and again, which the processor's caches then hold.
+func TestTheBlockFreedLastIsTakenFirst(t *testing.T) {
+	defer EmptyCache()
+	var blocks [3]*Storage
+	for i := range blocks {
+		var err error
+		blocks[i], err = New("test", largeLimit, device.Host, false)
+		require.NoError(t, err)
+	}
+	last := blocks[2].Data()
+	for _, s := range blocks {
+		s.Release()
+	}
+	s, err := New("test", largeLimit, device.Host, false)
+	require.NoError(t, err)
+	require.Equal(t, last, s.Data())
+	s.Release()
+}

@@ -226,8 +226,14 @@ def products() -> Iterator[Case]:
     for n in (16, 64, 256, 1024):
         yield f"matmul {n}³ float32", case("a @ b", f"a = fill({n}, {n}); b = fill({n}, {n})")
     yield "matmul 256³, transposed operand", case("a @ b.T", "a = fill(256, 256); b = fill(256, 256)")
-    for d in ("float16", "bfloat16", "float64", "complex64", "int32", "int64"):
-        yield f"matmul 256³ {d}", case("a @ b", operand("a", d, 256, 256) + "; " + operand("b", d, 256, 256), known(d))
+    for d in ("float16", "bfloat16", "float64", "complex64", "int8", "int32", "int64"):
+        for n in (64, 256, 512):
+            yield f"matmul {n}³ {d}", case("a @ b", operand("a", d, n, n) + "; " + operand("b", d, n, n), known(d) if n < 512 else None)
+    for d in ("float16", "bfloat16", "int64"):
+        vectors = operand("a", d, 1000, 1000) + "; " + operand("r", d, 1000)
+        yield f"matrix · vector 1000 {d}", case("a @ r", vectors, known(d))
+        yield f"vector · matrix 1000 {d}", case("r @ a", vectors, known(d))
+        yield f"bmm of 100, 64³ {d}", case("t.bmm(a, b)", operand("a", d, 100, 64, 64) + "; " + operand("b", d, 100, 64, 64), None)
     for n in (4, 16, 64):
         yield f"bmm of 1000, {n}³", case("t.bmm(a, b)", f"a = fill(1000, {n}, {n}); b = fill(1000, {n}, {n})", "a @ b")
     yield "matrix · vector 1000", case("a @ r", square())

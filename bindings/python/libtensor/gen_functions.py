@@ -8903,7 +8903,8 @@ def bitwise_right_shift_(input, other):
 def matmul(input, other, *, out=None):
     """Product of matrices, of vectors, or of batches of matrices whose batch dimensions broadcast. A vector counts as a row on the left and
     as a column on the right, and the result loses that dimension; two vectors give their dot product. Operands have one dtype; 16-bit floats
-    are multiplied in float32, integers wrap around.
+    are multiplied and summed in float32 and rounded once, integers wrap around. Products of bfloat16 with more than 4096 multiplications
+    take subnormal numbers for zeros where the CPU has AVX-512 BF16, as PyTorch's do.
 
     >>> torch.matmul(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
     tensor([3, 7])

@@ -19,20 +19,13 @@ LT_INLINE float widen(Float16 h) {
 #ifdef __F16C__
   return _cvtsh_ss(h.bits);
 #else
-  uint32_t magnitude = (uint32_t)(h.bits & 0x7fff) << 13, sign = (uint32_t)(h.bits & 0x8000) << 16;
-  float f;
-  if (magnitude >= 0x0f800000) {  // infinity and NaN keep their exponent of ones
-    magnitude |= 0x7f800000;
-    memcpy(&f, &magnitude, 4);
-  } else {
-    memcpy(&f, &magnitude, 4);
-    f *= 0x1p112f;  // rebiases the exponent, normalising subnormals on the way
-  }
-  uint32_t b;
-  memcpy(&b, &f, 4);
-  b |= sign;
-  memcpy(&f, &b, 4);
-  return f;
+  const uint32_t magnitude = (uint32_t)(h.bits & 0x7fff) << 13;
+  const uint32_t sign = (uint32_t)(h.bits & 0x8000) << 16;
+  // Infinity and NaN keep their exponent of ones; the product rebiases the others' exponent,
+  // normalising subnormals on the way.
+  const float finite = __builtin_bit_cast(float, magnitude) * 0x1p112f;
+  const uint32_t special = magnitude | 0x7f800000, rest = __builtin_bit_cast(uint32_t, finite);
+  return __builtin_bit_cast(float, (magnitude >= 0x0f800000 ? special : rest) | sign);
 #endif
 }
 
@@ -125,22 +118,53 @@ LT_INLINE To convert(From from) {
 
 // Contiguous runs between float16 and float32, as the instructions for them convert; the number of
 // elements done.
-template <class From, class To>
-LT_INLINE int64_t cast_halves(const From *s, To *d, int64_t n) {
+LT_INLINE int64_t cast_halves(const Float16 *s, float *d, int64_t n) {
   int64_t i = 0;
-#ifdef __F16C__
-  if constexpr (__is_same(From, Float16) && __is_same(To, float)) {
-    for (; i + 8 <= n; i += 8)
-      _mm256_storeu_ps(d + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(s + i))));
-  } else if constexpr (__is_same(From, float) && __is_same(To, Float16)) {
-    for (; i + 8 <= n; i += 8)
-      _mm_storeu_si128((__m128i *)(d + i),
-                       _mm256_cvtps_ph(_mm256_loadu_ps(s + i), _MM_FROUND_TO_NEAREST_INT));
-  }
-#else
-  (void)s, (void)d, (void)n;
+#ifdef __AVX512F__
+  for (; i + 16 <= n; i += 16)
+    _mm512_storeu_ps(d + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(s + i))));
 #endif
+#ifdef __F16C__
+  for (; i + 8 <= n; i += 8)
+    _mm256_storeu_ps(d + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(s + i))));
+#endif
+  (void)s, (void)d, (void)n;
   return i;
+}
+LT_INLINE int64_t cast_halves(const float *s, Float16 *d, int64_t n) {
+  int64_t i = 0;
+#ifdef __AVX512F__
+  for (; i + 16 <= n; i += 16)
+    _mm256_storeu_si256((__m256i *)(d + i),
+                        _mm512_cvtps_ph(_mm512_loadu_ps(s + i), _MM_FROUND_TO_NEAREST_INT));
+#endif
+#ifdef __F16C__
+  for (; i + 8 <= n; i += 8)
+    _mm_storeu_si128((__m128i *)(d + i),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(s + i), _MM_FROUND_TO_NEAREST_INT));
+#endif
+  (void)s, (void)d, (void)n;
+  return i;
+}
+
+// A contiguous run. float16 meets other real dtypes through float32, as single elements do, but in
+// blocks, which convert in vectors.
+template <class From, class To>
+LT_INLINE void cast_run(const From *__restrict s, To *__restrict d, int64_t n) {
+  constexpr bool half = __is_same(From, Float16) != __is_same(To, Float16);
+  constexpr bool single = __is_same(From, float) || __is_same(To, float);
+  int64_t i = 0;
+  if constexpr (half && single) {
+    i = cast_halves(s, d, n);
+  } else if constexpr (half && kind_of<From> != kComplex && kind_of<To> != kComplex) {
+    constexpr int64_t kRun = 256;
+    alignas(64) float block[kRun];
+    for (; i + kRun <= n; i += kRun) {
+      cast_run(s + i, block, kRun);
+      cast_run(block, d + i, kRun);
+    }
+  }
+  for (; i < n; i++) d[i] = convert<To>(s[i]);
 }
 
 template <class From, class To>
@@ -149,9 +173,7 @@ void cast_row(const char *src, int64_t ss, char *dst, int64_t ds, int64_t n) {
     if constexpr (__is_same(From, To)) {
       memmove(dst, src, (size_t)n * sizeof(To));
     } else {
-      const From *__restrict s = (const From *)src;
-      To *__restrict d = (To *)dst;
-      for (int64_t i = cast_halves(s, d, n); i < n; i++) d[i] = convert<To>(s[i]);
+      cast_run((const From *)src, (To *)dst, n);
     }
     return;
   }

@@ -1,157 +1,132 @@
-// Matrix products of every dtype over any strides: panels of b are packed, four rows of a are
-// multiplied at a time. Every element of c is summed in the order of k, whatever part of the matrix
-// it lies in.
+// Matrix products of every dtype over any strides: panels of b are packed, and a few rows of a at a
+// time are multiplied with a panel in registers. Every element of c is summed in the order of k,
+// whatever part of the matrix it lies in.
 #ifndef LIBTENSOR_KERNEL_SRC_GEMM_H
 #define LIBTENSOR_KERNEL_SRC_GEMM_H
 
 #include "../gemm.h"
+#include "gemm_panel.h"
 #include "rows.h"
-#include "vec.h"
 
 namespace lt {
 namespace {
 
-constexpr int64_t kDepth = 256;  // elements of k in one panel
-constexpr int kRowsAtOnce = 4;
+constexpr int64_t kRowBlock = 256;  // rows that share a packed panel
 
-template <class T>
-constexpr int kPanel = 2 * LT_VECTOR_BYTES / sizeof(T);  // columns in one panel
+// Rows whose sums fill the registers.
+template <class Unit>
+constexpr int kTileRows = kind_of<Unit> == kComplex ? 4
+                          : LT_VECTOR_BYTES == 64   ? 8
+                          : LT_VECTOR_BYTES == 32   ? 6
+                                                    : 4;
 
-// acc[i][j] += a[i][p] * panel[p][j] for `rows` rows.
-template <class T, int kRows>
-LT_INLINE void tile(const T *const *a, int64_t step, const T *panel, int64_t depth,
-                    T (*out)[kPanel<T>]) {
-  constexpr int W = kPanel<T>;
-  if constexpr (kind_of<T> != kComplex) {
-    constexpr int N = Vec<T>::N;
-    Vec<T> sums[kRows][2];
-    for (int i = 0; i < kRows; i++) sums[i][0] = sums[i][1] = T(0);
-    for (int64_t p = 0; p < depth; p++) {
-      const Vec<T> low = load(panel + p * W), high = load(panel + p * W + N);
+// Sets or adds to sums, of kRows rows and a panel's columns, the products of rows of a and depth
+// rows of b.
+template <class P, int kRows, class Source>
+void tile(const typename P::Left *a, int64_t row, int64_t col, Source b, int64_t depth, bool add,
+          typename P::Sum *sums) {
+  using Unit = typename P::Unit;
+  using Sum = typename P::Sum;
+  constexpr int W = kPanel<Unit>;
+  if constexpr (kind_of<Unit> == kComplex) {
+    Sum acc[kRows][W];
+    for (int i = 0; i < kRows; i++)
+      for (int j = 0; j < W; j++) acc[i][j] = Sum(0);
+    for (int64_t p = 0; p < depth; p++, b.next()) {
       for (int i = 0; i < kRows; i++) {
-        const Vec<T> x = a[i][p * step];
-        sums[i][0] = sums[i][0] + x * low;
-        sums[i][1] = sums[i][1] + x * high;
+        const Unit x = a[i * row + p * col];
+        for (int j = 0; j < W; j++) acc[i][j] = acc[i][j] + x * b.at[j];
       }
     }
     for (int i = 0; i < kRows; i++)
-      for (int v = 0; v < 2; v++) store(out[i] + v * N, sums[i][v]);
-    return;
-  }
-  T acc[kRows][W];
-  for (int i = 0; i < kRows; i++)
-    for (int j = 0; j < W; j++) acc[i][j] = T(0);
-  for (int64_t p = 0; p < depth; p++) {
+      for (int j = 0; j < W; j++) sums[i * W + j] = add ? sums[i * W + j] + acc[i][j] : acc[i][j];
+  } else {
+    Vec<Sum> acc[kRows][2];
+    for (int i = 0; i < kRows; i++) acc[i][0] = acc[i][1] = Sum(0);
+    const auto step = [&](bool half) __attribute__((always_inline)) {
+      const Vec<Unit> low = b.units(0, half), high = b.units(1, half);
+      for (int i = 0; i < kRows; i++) {
+        const Vec<Unit> x = unit_at<P>(a + i * row, half);
+        acc[i][0] = P::add(acc[i][0], x, low);
+        acc[i][1] = P::add(acc[i][1], x, high);
+      }
+      b.next();
+      a += P::kSteps * col;
+    };
+    for (int64_t p = 0; p + P::kSteps <= depth; p += P::kSteps) step(false);
+    if (depth % P::kSteps != 0) step(true);
     for (int i = 0; i < kRows; i++) {
-      const T x = a[i][p * step];
-      for (int j = 0; j < W; j++) acc[i][j] = T(acc[i][j] + T(x * panel[p * W + j]));
+      for (int v = 0; v < 2; v++) {
+        Sum *to = sums + i * W + v * Vec<Sum>::N;
+        store(to, add ? load(to) + acc[i][v] : acc[i][v]);
+      }
     }
   }
-  for (int i = 0; i < kRows; i++)
-    for (int j = 0; j < W; j++) out[i][j] = acc[i][j];
+}
+
+// tile for any number of rows.
+template <class P, int kRows, class Source>
+void tiles(const typename P::Left *a, int64_t row, int64_t col, Source b, int64_t depth, bool add,
+           typename P::Sum *sums, int64_t rows) {
+  for (; rows >= kRows; rows -= kRows, a += kRows * row, sums += kRows * kPanel<typename P::Unit>)
+    tile<P, kRows>(a, row, col, b, depth, add, sums);
+  if constexpr (kRows > 1) {
+    if (rows > 0) tiles<P, kRows / 2>(a, row, col, b, depth, add, sums, rows);
+  }
+}
+
+template <class P, class T>
+void multiply(const lt_gemm *g) {
+  using Unit = typename P::Unit;
+  using Sum = typename P::Sum;
+  constexpr int W = kPanel<Unit>;
+  constexpr int64_t step = kUnits * P::kSteps;
+  alignas(64) Unit panel[kUnits * W];
+  alignas(64) Sum sums[kRowBlock * W];
+  const Sum alpha = factor<Sum, T>(g->alpha), beta = factor<Sum, T>(g->beta);
+  const int64_t most = g->m < kRowBlock ? g->m : kRowBlock;
+  const int64_t strip = most > 0 ? kRowBlock / most * W : W;  // columns with room for their sums
+  for (int64_t s = 0; s < g->batch; s++) {
+    const T *b = (const T *)g->b + s * g->b_batch;
+    for (int64_t i = 0; i < g->m; i += most) {
+      const auto *a = (const typename P::Left *)g->a + s * g->a_batch + i * g->a_row;
+      const int64_t rows = g->m - i < most ? g->m - i : most;
+      for (int64_t left = 0; left < g->n; left += strip) {
+        const int64_t right = g->n - left < strip ? g->n : left + strip;
+        const auto each_panel = [&](auto &&f) __attribute__((always_inline)) {
+          for (int64_t j = left; j < right; j += W)
+            f(j, right - j < W ? right - j : W, sums + (j - left) * rows);
+        };
+        for (int64_t p = 0; p < g->k || p == 0; p += step) {
+          const int64_t depth = g->k - p < step ? g->k - p : step;
+          each_panel([&](int64_t j, int64_t w, Sum *to) {
+            const T *at = b + p * g->b_row + j * g->b_col;
+            const auto multiply_by = [&](auto source) {
+              tiles<P, kTileRows<Unit>>(a + p * g->a_col, g->a_row, g->a_col, source, depth, p > 0,
+                                        to, rows);
+            };
+            if constexpr (kind_of<Unit> != kComplex) {
+              if (g->b_col == 1 && w == W && most <= kTileRows<Unit>)
+                return multiply_by(InPlace<P, T>{at, g->b_row});
+            }
+            pack<P>(at, g->b_row, g->b_col, depth, w, panel);
+            multiply_by(Packed<P>{panel});
+          });
+        }
+        each_panel([&](int64_t j, int64_t w, Sum *from) {
+          T *c = (T *)g->c + s * g->c_batch + i * g->c_row + j * g->c_col;
+          for (int64_t r = 0; r < rows; r++)
+            finish(from + r * W, alpha, beta, c + r * g->c_row, g->c_col, w);
+        });
+      }
+    }
+  }
 }
 
 struct Gemm {
   template <class T>
   static void row(const lt_gemm *g) {
-    constexpr int W = kPanel<T>;
-    alignas(64) T panel[kDepth * W];
-    T alpha, beta;
-    memcpy(&alpha, g->alpha, sizeof(T));
-    memcpy(&beta, g->beta, sizeof(T));
-    for (int64_t s = 0; s < g->batch; s++) {
-      const T *a = (const T *)g->a + s * g->a_batch, *b = (const T *)g->b + s * g->b_batch;
-      T *c = (T *)g->c + s * g->c_batch;
-      for (int64_t j = 0; j < g->n; j += W) {
-        const int64_t w = g->n - j < W ? g->n - j : W;
-        for (int64_t p = 0; p < g->k || p == 0; p += kDepth) {
-          const int64_t depth = g->k - p < kDepth ? g->k - p : kDepth;
-          for (int64_t q = 0; q < depth; q++) {
-            const T *from = b + (p + q) * g->b_row + j * g->b_col;
-            for (int64_t k = 0; k < w; k++) panel[q * W + k] = from[k * g->b_col];
-            for (int64_t k = w; k < W; k++) panel[q * W + k] = T(0);
-          }
-          for (int64_t i = 0; i < g->m; i += kRowsAtOnce) {
-            const int64_t rows = g->m - i < kRowsAtOnce ? g->m - i : kRowsAtOnce;
-            const T *at[kRowsAtOnce];
-            for (int r = 0; r < kRowsAtOnce; r++)
-              at[r] = a + (i + (r < rows ? r : 0)) * g->a_row + p * g->a_col;
-            T out[kRowsAtOnce][W];
-            if (rows > 1) {
-              tile<T, kRowsAtOnce>(at, g->a_col, panel, depth, out);
-            } else {
-              tile<T, 1>(at, g->a_col, panel, depth, out);
-            }
-            for (int64_t r = 0; r < rows; r++) {
-              T *to = c + (i + r) * g->c_row + j * g->c_col;
-              for (int64_t k = 0; k < w; k++) {
-                T *e = to + k * g->c_col;
-                const T v = alpha == T(1) ? out[r][k] : T(alpha * out[r][k]);
-                *e = p > 0 ? T(*e + v) : beta == T(0) ? v : T(v + T(beta * *e));
-              }
-            }
-          }
-        }
-      }
-    }
-  }
-};
-
-template <class T>
-struct DotTotal {
-  using type = T;
-};
-template <>
-struct DotTotal<float> {
-  using type = double;
-};
-template <>
-struct DotTotal<Complex64> {
-  using type = Complex128;
-};
-
-// One total for n elements. Lanes of float32 stay short before they are added to the float64 total.
-struct Dot {
-  template <class T>
-  static T product(T x, T y, bool conjugate) {
-    if constexpr (kind_of<T> == kComplex) {
-      if (conjugate) x.im = -x.im;
-    }
-    return T(x * y);
-  }
-  template <class T>
-  static void row(const lt_dot *d) {
-    using Total = typename DotTotal<T>::type;
-    constexpr int L = 256 / sizeof(T);
-    const T *a = (const T *)d->a, *b = (const T *)d->b;
-    const bool conjugate = d->conjugate;
-    Total t(0);
-    int64_t i = 0;
-    if (d->a_step == 1 && d->b_step == 1) {
-      while (i + L <= d->n) {
-        int64_t blocks = (d->n - i) / L;
-        if (blocks > 64) blocks = 64;
-        T lane[L];
-        for (int k = 0; k < L; k++) lane[k] = product(a[i + k], b[i + k], conjugate);
-        for (int64_t s = 1; s < blocks; s++)
-          for (int k = 0; k < L; k++)
-            lane[k] = T(lane[k] + product(a[i + s * L + k], b[i + s * L + k], conjugate));
-        for (int h = L / 2; h > 0; h /= 2)
-          for (int k = 0; k < h; k++) lane[k] = T(lane[k] + lane[k + h]);
-        t = Total(t + widen_total<Total>(lane[0]));
-        i += blocks * L;
-      }
-    }
-    for (; i < d->n; i++)
-      t = Total(t + widen_total<Total>(product(a[i * d->a_step], b[i * d->b_step], conjugate)));
-    memcpy((void *)d->out, &t, sizeof(t));
-  }
-  template <class Total, class T>
-  static Total widen_total(T v) {
-    if constexpr (kind_of<T> == kComplex)
-      return Total(v.re, v.im);
-    else
-      return Total(v);
+    multiply<typename StepsOf<T>::type, T>(g);
   }
 };
 

@@ -99,7 +99,7 @@ LT_INLINE void ternary_row(char *const *data, const int64_t *s, int64_t n, F f) 
 #define LT_NO_INTEGERS LT_NONE, LT_NONE, LT_NONE, LT_NONE, LT_NONE
 #define LT_NO_FLOATS LT_NONE, LT_NONE, LT_NONE, LT_NONE
 #define LT_NO_COMPLEX LT_NONE, LT_NONE, LT_NONE, LT_NONE
-// The dtypes that a kernel is made for; 16-bit floats are computed on in float32, so that no table has them.
+// The dtypes that a kernel is made for; 16-bit floats are computed on in float32, so that few tables have them.
 #define LT_ALL(OP) {LT_ROW(OP, lt::Bool), LT_INTEGERS(OP), LT_FLOATS(OP), LT_COMPLEX(OP)}
 #define LT_NUMBERS(OP) {LT_NONE, LT_INTEGERS(OP), LT_FLOATS(OP), LT_COMPLEX(OP)}
 #define LT_ORDERED(OP) {LT_ROW(OP, lt::Bool), LT_INTEGERS(OP), LT_FLOATS(OP), LT_NO_COMPLEX}
@@ -109,7 +109,7 @@ LT_INLINE void ternary_row(char *const *data, const int64_t *s, int64_t n, F f) 
 #define LT_FLOATING(OP) {LT_NONE, LT_NO_INTEGERS, LT_FLOATS(OP), LT_NO_COMPLEX}
 #define LT_FLOATING_COMPLEX(OP) {LT_NONE, LT_NO_INTEGERS, LT_FLOATS(OP), LT_COMPLEX(OP)}
 #define LT_COMPLEX_ONLY(OP) {LT_NONE, LT_NO_INTEGERS, LT_NO_FLOATS, LT_COMPLEX(OP)}
-// Kernels other than elementwise ones, which convert 16-bit floats themselves.
+// Kernels that work on 16-bit floats as they are stored: by their bits, or converting themselves.
 #define LT_STORED_FLOATS(OP) LT_ROW(OP, lt::Float16), LT_ROW(OP, lt::BFloat16), LT_ROW(OP, float), LT_ROW(OP, double)
 #define LT_STORED_FLOATING(OP) {LT_NONE, LT_NO_INTEGERS, LT_STORED_FLOATS(OP), LT_NO_COMPLEX}
 #define LT_STORED_NUMBERS(OP) {LT_NONE, LT_INTEGERS(OP), LT_STORED_FLOATS(OP), LT_COMPLEX(OP)}

@@ -26,7 +26,8 @@ LT_INLINE void partition_points(int64_t *base, int64_t n, F before) {
   if (n == 0) return;
   for (; n > 1; n -= n / 2) {
     const int64_t half = n / 2;
-    for (int k = 0; k < kSearches; k++) base[k] += -(int64_t)before(base[k] + half - 1, k) & half;
+    for (int k = 0; k < kSearches; k++)
+      base[k] = before(base[k] + half - 1, k) ? base[k] + half : base[k];
   }
   for (int k = 0; k < kSearches; k++) base[k] += before(base[k], k);
 }

@@ -11,7 +11,7 @@ namespace {
 // N elements of an unsigned type T.
 template <class T, int N>
 struct Lanes {
-  typedef T Vector __attribute__((vector_size(N * sizeof(T)), aligned(sizeof(T)), may_alias));
+  typedef T Vector __attribute__((vector_size(N * sizeof(T))));
 };
 
 // Interleaves a and b; vectors go by reference, as the way they are passed by value depends on the
@@ -33,17 +33,17 @@ template <class T, int N>
 LT_INLINE void turn_block(char *dst, int64_t dst_step, const char *src, int64_t src_step) {
   using V = typename Lanes<T, N>::Vector;
   V rows[N], next[N];
-  for (int i = 0; i < N; i++) rows[i] = *(const V *)(src + i * src_step);
+  for (int i = 0; i < N; i++) memcpy(&rows[i], src + i * src_step, sizeof(V));
   for (int round = 1; round < N; round *= 2) {
     for (int i = 0; i < N / 2; i++)
       interleave<N, V>(rows[i], rows[i + N / 2], next[2 * i], next[2 * i + 1]);
     for (int i = 0; i < N; i++) rows[i] = next[i];
   }
-  for (int i = 0; i < N; i++) *(V *)(dst + i * dst_step) = rows[i];
+  for (int i = 0; i < N; i++) memcpy(dst + i * dst_step, &rows[i], sizeof(V));
 }
 
-// Copies a plane of columns x rows elements: along its columns dst is dense and src moves by
-// src_step, along its rows src is dense and dst moves by dst_step.
+// Copies a plane of columns x rows elements, which need no alignment: along its columns dst is
+// dense and src moves by src_step, along its rows src is dense and dst moves by dst_step.
 template <class T, int N>
 void turn_plane(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t columns,
                 int64_t rows) {
@@ -61,7 +61,7 @@ void turn_plane(char *dst, int64_t dst_step, const char *src, int64_t src_step, 
       }
       for (; r < bottom; r++)
         for (int64_t c = left; c < right; c++)
-          *(T *)(dst + r * dst_step + c * s) = *(const T *)(src + c * src_step + r * s);
+          memcpy(dst + r * dst_step + c * s, src + c * src_step + r * s, sizeof(T));
     }
   }
 }

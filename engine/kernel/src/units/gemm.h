@@ -2,7 +2,6 @@
 #include "../gemm.h"
 
 LT_UNIT(gemm){
-    {"gemm", "", LT_NUMBERS(Gemm)},
-    {"dot", "", LT_NUMBERS(Dot)},
+    {"gemm", "", LT_STORED_NUMBERS(Gemm)},
     LT_END,
 };

@@ -22,16 +22,19 @@ struct Gather {
       for (int64_t i = 0; i < n; i++) *(T *)(out + i * s[0]) = *(const T *)(self + i * s[1]);
       return;
     }
-    if (s[0] == (int64_t)sizeof(T) && s[1] == 0 && s[2] == 8) {
-      T *o = (T *)out;
-      const int64_t *at = (const int64_t *)index;
-      for (int64_t i = 0; i < n; i++) o[i] = *(const T *)(self + at[i] * step);
+    const int64_t so = s[0], ss = s[1], si = s[2];
+    if (so == (int64_t)sizeof(T) && ss == 0 && si == 8) {
+      T *__restrict o = (T *)out;
+      const int64_t *__restrict at = (const int64_t *)index;
+      if (step == (int64_t)sizeof(T))
+        for (int64_t i = 0; i < n; i++) o[i] = ((const T *)self)[at[i]];
+      else
+        for (int64_t i = 0; i < n; i++) o[i] = *(const T *)(self + at[i] * step);
       return;
     }
-    for (int64_t i = 0; i < n; i++) {
-      *(T *)(out + i * s[0]) =
-          *(const T *)(self + i * s[1] + *(const int64_t *)(index + i * s[2]) * step);
-    }
+    for (int64_t i = 0; i < n; i++)
+      *(T *)(out + i * so) =
+          *(const T *)(self + i * ss + *(const int64_t *)(index + i * si) * step);
   }
 };
 
@@ -51,10 +54,16 @@ struct Put {
       for (int64_t i = 0; i < n; i++) *(T *)(self + i * s[0]) = *(const T *)(source + i * s[2]);
       return;
     }
-    for (int64_t i = 0; i < n; i++) {
-      *(T *)(self + i * s[0] + *(const int64_t *)(index + i * s[1]) * step) =
-          *(const T *)(source + i * s[2]);
+    const int64_t so = s[0], si = s[1], ss = s[2];
+    if (so == 0 && si == 8 && ss == (int64_t)sizeof(T) && step == (int64_t)sizeof(T)) {
+      const int64_t *__restrict at = (const int64_t *)index;
+      const T *__restrict from = (const T *)source;
+      for (int64_t i = 0; i < n; i++) ((T *)self)[at[i]] = from[i];
+      return;
     }
+    for (int64_t i = 0; i < n; i++)
+      *(T *)(self + i * so + *(const int64_t *)(index + i * si) * step) =
+          *(const T *)(source + i * ss);
   }
 };
 

@@ -34,8 +34,14 @@ LT_INLINE void combine_row(char *const *data, const int64_t *s, int64_t n, const
     for (int64_t i = 0; i < n; i++) combine(self + i * s[0], source + i * s[2]);
     return;
   }
+  const int64_t so = s[0], si = s[1], ss = s[2];
+  if (so == 0 && si == 8 && ss == (int64_t)sizeof(T) && step == (int64_t)sizeof(T)) {
+    const int64_t *__restrict at = (const int64_t *)index;
+    for (int64_t i = 0; i < n; i++) combine(self + at[i] * sizeof(T), source + i * sizeof(T));
+    return;
+  }
   for (int64_t i = 0; i < n; i++)
-    combine(self + i * s[0] + *(const int64_t *)(index + i * s[1]) * step, source + i * s[2]);
+    combine(self + i * so + *(const int64_t *)(index + i * si) * step, source + i * ss);
 }
 
 #define LT_SCATTER(NAME, ...)                                                             \

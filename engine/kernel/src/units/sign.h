@@ -12,8 +12,18 @@ LT_INLINE RealOf<T> magnitude(T a) {
     return __builtin_fabsf(a);
   else if constexpr (__is_same(T, double))
     return __builtin_fabs(a);
+  else if constexpr (kind_of<T> == kFloating)
+    return {(uint16_t)(a.bits & 0x7fff)};
   else
     return a < 0 ? T(-a) : a;
+}
+
+template <class T>
+LT_INLINE T negative(T a) {
+  if constexpr (kind_of<T> == kFloating && sizeof(T) == 2)
+    return {(uint16_t)(a.bits ^ 0x8000)};
+  else
+    return T(-a);
 }
 
 template <class T>
@@ -38,11 +48,11 @@ LT_UNARY(Direction, direction(a))
 struct Neg {
   template <class T>
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *) {
-    const auto negative = [](auto a) { return decltype(a)(-a); };
+    const auto f = [](auto a) { return negative(a); };
     if constexpr (kind_of<T> == kComplex)
-      parts_unary<T>(data, strides, n, negative);
+      parts_unary<T>(data, strides, n, f);
     else
-      unary_row<T, T>(data, strides, n, negative);
+      unary_row<T, T>(data, strides, n, f);
   }
 };
 LT_UNARY(Square, T(a *a))
@@ -64,10 +74,10 @@ LT_UNARY_TO(Angle, RealOf<T>, angle_of(a))
 }  // namespace lt
 
 LT_UNIT(sign){
-    {"abs", "R=T", LT_NUMBERS(Abs)},
+    {"abs", "R=T", LT_STORED_NUMBERS(Abs)},
     {"sign", "T=T", LT_ORDERED(Sign)},
     {"direction", "T=T", LT_COMPLEX_ONLY(Direction)},
-    {"neg", "T=T", LT_NUMBERS(Neg)},
+    {"neg", "T=T", LT_STORED_NUMBERS(Neg)},
     {"square", "T=T", LT_NUMBERS(Square)},
     {"reciprocal", "T=T", LT_FLOATING_COMPLEX(Reciprocal)},
     {"copysign", "T=TT", LT_FLOATING(Copysign)},

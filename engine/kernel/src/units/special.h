@@ -1,63 +1,11 @@
 // Gamma, error and Bessel functions.
 #include "../chunks.h"
 #include "../special.h"
-#include "../vmath_erf.h"
+#include "../vmath_erfinv.h"
 #include "../vmath_log.h"
 
 namespace lt {
 namespace {
-
-// erf^-1 x = x P(w) with w = -log(1 - x^2) below 5 and x Q(sqrt w) beyond (the transformation of
-// M. Giles, Approximating the erfinv function, 2010; the polynomials are Chebyshev interpolants).
-// P is good to 2^-34.
-LT_INLINE Doubles erfinv_exponent(Doubles m) {
-  const Split<double> s = split((Doubles(1.0) - m) * (Doubles(1.0) + m));
-  return -fma(s.k, Doubles(0x1.62e42fefa39efp-1), log_short(s.f));
-}
-LT_INLINE Doubles erfinv_middle(Doubles w) {
-  return poly(w - 2.5, 0x1.805c5cfcedef5p+0, 0x1.f91e89955a57fp-3, -0x1.11c3c3612a2ccp-8,
-              -0x1.4863d1009b540p-10, 0x1.c9b46cd91df7ap-13, -0x1.4f4496f9c1788p-18,
-              -0x1.caa32f746fad4p-19, 0x1.00f8719914c4ap-21, 0x1.d66fac2d14be4p-27,
-              -0x1.74f4495a187ccp-27, 0x1.c9c81e3c5b325p-31, 0x1.0e8b1b9516a51p-33,
-              -0x1.75045e36fd876p-36);
-}
-template <class T>
-LT_INLINE Vec<T> erfinv_special(Vec<T> x, Vec<T> y) {
-  const Vec<T> m = abs(x);
-  y = select(m == T(1), Vec<T>(Format<T>::infinity), y);
-  y = select(m <= T(1), y, Vec<T>(Format<T>::nan));
-  return copysign(y, x);
-}
-
-// For floats Q, for sqrt w up to 4.1, is good to 2^-28.
-LT_INLINE Floats verfinv(Floats x) {
-  const Floats y = in_double(abs(x), [](Doubles m) {
-    const Doubles w = erfinv_exponent(m), t = sqrt(max(w, Doubles(0.0))) - 3.0;
-    const Doubles tail = poly(t, 0x1.6a9efbdba8c41p+1, 0x1.006dca9fa3655p+0, 0x1.35811c3cdd813p-7,
-                              -0x1.f4f0c4d9d150ep-8, 0x1.74bf9853fe6e2p-8, -0x1.d2d630eaa5ce5p-9,
-                              0x1.82550e763eb26p-10, -0x1.1360e9ffead60p-13, -0x1.1d7d9e793984ap-12,
-                              0x1.61702301a9d2ap-13, -0x1.2202aa05de866p-15);
-    return m * select(w < 5.0, erfinv_middle(w), tail);
-  });
-  return erfinv_special(x, y);
-}
-
-// For doubles Q, for sqrt w up to 6.13, is good to 2^-24; one of Halley's steps, on erfc where x is
-// near 1, triples that.
-LT_INLINE Doubles verfinv(Doubles x) {
-  const Doubles m = abs(x), w = erfinv_exponent(m), t = sqrt(max(w, Doubles(0.0))) - 4.0;
-  const Doubles tail = poly(t, 0x1.eb7e0a441db6fp+1, 0x1.026e2059e0cd8p+0, 0x1.49700c4b35dd9p-10,
-                            -0x1.c5fb0cfa582a2p-11, 0x1.5c77a72d7b6f4p-12, -0x1.0864e607efe29p-13,
-                            0x1.54fb44de78c36p-15, -0x1.7b457aeb886e2p-16, 0x1.cc3024bf1a55ap-16,
-                            -0x1.f9ae206f1ca6bp-17, 0x1.0bd19fee734c4p-20, 0x1.9ca76e103a7f0p-20,
-                            -0x1.74f64ebb1f4cdp-22);
-  const Doubles guess = m * select(w < 5.0, erfinv_middle(w), tail);
-  const Doubles error = select(m < 0.5, erf_small(guess) - m, (Doubles(1.0) - m) - verfc(guess));
-  const Doubles slope = exp2_short(guess * guess * Ln2<double>::inverse);
-  const Doubles u = error * slope * 0.88622692545275801365;
-  const Doubles y = guess - u / fma(guess, u, Doubles(1.0));
-  return erfinv_special(x, select(m < 1e-8, m * 0.88622692545275801365, y));
-}
 
 // vector(x) where all elements are positive and finite, and scalar of each elsewhere.
 template <class T, class F, class G>

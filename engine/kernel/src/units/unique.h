@@ -5,12 +5,13 @@
 namespace lt {
 namespace {
 
-// n rows of `width` values; kernels write the distinct ones to values, one behind the other, for
-// each row of in its position among them to inverse, how often each occurs to counts, and how many
-// there are to found. inverse and counts may be 0. scratch has LT_SORT_ENTRY bytes for each row.
+// n rows of `width` values, the first of which has number `begin`; kernels write the distinct ones
+// to values, one behind the other, for each row its position among them to inverse, how often each
+// occurs to counts, and how many there are, beyond those found before, to found. Where values is 0
+// they only count. inverse and counts may be 0. scratch has LT_SORT_ENTRY bytes for each row.
 struct unique_args {
   uintptr_t in, values, inverse, counts, scratch;
-  int64_t n, width, found;
+  int64_t begin, n, width, found;
 };
 
 template <class T>
@@ -33,39 +34,82 @@ bool same_row(const T *a, const T *b, int64_t width) {
   return true;
 }
 
-// Goes through the rows in the order of `at`, in which equal ones are neighbours. What is written
-// behind the rows found is written over by the next one.
-template <class T, class At>
-void group(unique_args *a, At at) {
+constexpr int kFlags = 64;  // rows whose flags make one word
+
+// For each of m rows from number i on, whether it differs from the one before.
+template <class Fresh>
+LT_INLINE void mark_fresh(uint8_t *flags, int64_t i, int m, Fresh fresh) {
+  if (i > 0 && m == kFlags) {
+    for (int k = 0; k < kFlags; k++) flags[k] = fresh(i + k);
+  } else {
+    for (int k = 0; k < kFlags; k++) flags[k] = k < m && (i + k == 0 || fresh(i + k));
+  }
+}
+
+// Makes one word of the flags, and of each flag the number of those up to it.
+LT_INLINE uint64_t count_flags(uint8_t *flags) {
+  uint64_t bits = 0, counts = 0;
+  for (int k = 0; k < kFlags; k += 8) {
+    uint64_t bytes;
+    memcpy(&bytes, flags + k, 8);
+    bits |= (bytes * 0x0102040810204080u >> 56) << k;  // the lowest bits of eight bytes, in order
+    counts = (bytes + (counts >> 56)) * 0x0101010101010101u;
+    memcpy(flags + k, &counts, 8);
+  }
+  return bits;
+}
+
+// Goes through rows begin to begin + n in the order of `at`, in which equal ones are neighbours:
+// fresh(i) tells whether row at(i) differs from row at(i - 1). Where each distinct row starts goes
+// to counts.
+template <class T, class Fresh, class At>
+LT_INLINE void group(unique_args *a, Fresh fresh, At at) {
   const T *in = (const T *)a->in;
   T *values = (T *)a->values;
   int64_t *inverse = (int64_t *)a->inverse, *starts = (int64_t *)a->counts;
-  const int64_t w = a->width;
-  int64_t found = 0, last = 0;
-  for (int64_t i = 0; i < a->n; i++) {
-    const int64_t from = at(i);
-    const T *row = in + from * w;
-    bool fresh = i == 0;
-    if (w == 1) {
-      fresh |= !same(in[last], *row);
-      values[found] = *row;
-    } else if (fresh |= !same_row(in + last * w, row, w)) {
-      memcpy(values + found * w, row, (size_t)w * sizeof(T));
-    }
-    if (starts) starts[found] = i;
-    found += fresh;
-    if (inverse) inverse[from] = found - 1;
-    last = from;
+  const int64_t w = a->width, end = a->begin + a->n;
+  int64_t found = a->found, i = a->begin;
+  if (!values) {
+    if (i == 0 && i < end) found++, i++;
+    for (; i < end; i++) found += fresh(i);
   }
-  for (int64_t i = 0; starts && i < found; i++)
-    starts[i] = (i + 1 < found ? starts[i + 1] : a->n) - starts[i];
+  for (; i < end; i += kFlags) {
+    const int m = end - i < kFlags ? (int)(end - i) : kFlags;
+    alignas(64) uint8_t flags[kFlags];
+    mark_fresh(flags, i, m, fresh);
+    uint64_t bits = count_flags(flags);
+    if (inverse)
+      for (int k = 0; k < m; k++) inverse[at(i + k)] = found - 1 + flags[k];
+    for (; bits; bits &= bits - 1, found++) {
+      const int64_t row = i + __builtin_ctzll(bits);
+      if (w == 1)
+        values[found] = in[at(row)];
+      else
+        memcpy(values + found * w, in + at(row) * w, (size_t)w * sizeof(T));
+      if (starts) starts[found] = row;
+    }
+  }
   a->found = found;
+}
+
+// Turns the starts of `found` groups of n rows into their lengths.
+void unique_counts(unique_args *a) {
+  int64_t *starts = (int64_t *)a->counts;
+  if (!starts || a->found == 0) return;
+  for (int64_t i = 0; i + 1 < a->found; i++) starts[i] = starts[i + 1] - starts[i];
+  starts[a->found - 1] = a->n - starts[a->found - 1];
 }
 
 struct UniqueConsecutive {
   template <class T>
   static void row(unique_args *a) {
-    group<T>(a, [](int64_t i) { return i; });
+    const T *in = (const T *)a->in;
+    const int64_t w = a->width;
+    const auto self = [](int64_t i) { return i; };
+    if (w == 1)
+      group<T>(a, [in](int64_t i) { return !same(in[i - 1], in[i]); }, self);
+    else
+      group<T>(a, [in, w](int64_t i) { return !same_row(in + (i - 1) * w, in + i * w, w); }, self);
   }
 };
 
@@ -89,7 +133,10 @@ struct Unique {
     const T *in = (const T *)a->in;
     if (a->inverse) {
       const auto *e = sorted_entries(in, a->n, false, (void *)a->scratch);
-      group<T>(a, [e](int64_t i) { return (int64_t)e[i].index; });
+      group<T>(
+          a, [e](int64_t i) { return e[i].key != e[i - 1].key || is_nan<T>(e[i].key); },
+          [e](int64_t i) { return (int64_t)e[i].index; });
+      unique_counts(a);
       return;
     }
     using K = decltype(sort_key(T()));
@@ -132,7 +179,10 @@ struct UniqueRows {
       return false;
     };
     e = merge_sort(e, e + a->n, a->n, before);
-    group<T>(a, [e](int64_t i) { return (int64_t)e[i]; });
+    group<T>(
+        a, [=](int64_t i) { return !same_row(in + e[i - 1] * w, in + e[i] * w, w); },
+        [e](int64_t i) { return (int64_t)e[i]; });
+    unique_counts(a);
   }
 };
 
@@ -158,6 +208,7 @@ LT_UNIT(unique){
     {"unique", "", LT_SORTED(Unique)},
     {"unique_rows", "", LT_SORTED(UniqueRows)},
     {"unique_consecutive", "", LT_SORTED(UniqueConsecutive)},
+    LT_SINGLE("unique_counts", lt::unique_counts),
     {"member", "", LT_SORTED(Member)},
     LT_END,
 };

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Measures the special functions that have kernels against mpmath, through the built Python package.
+
+Prints docs/accuracy.md's second table: the largest error of each function in units in the last
+place (ulp) per dtype and CPU tier. Near a zero whose argument is no floating-point number the
+relative error means little: there the functions marked in ZEROS are measured in the last place of
+1. Exits with 1 when an error is above the bound that BOUNDS states. Needs mpmath, and libtensor.
+"""
+import argparse
+import math
+import os
+import random
+import struct
+import subprocess
+import sys
+
+TIERS = ("baseline", "avx2", "avx512")
+DTYPES = {"float32": (24, -149), "float64": (53, -1074)}  # precision, exponent of the least number
+ZEROS = {"digamma", "lgamma"}
+
+
+def spread(low, high):
+    """Both uniform and, towards a bound that is 0, logarithmic."""
+    def draw(rng):
+        if low == 0 and rng.random() < 0.5:
+            return high * 2.0 ** -rng.uniform(0, 60)
+        return rng.uniform(low, high)
+    return draw
+
+
+def towards_one(rng):
+    return rng.choice((1, -1)) * (1 - 2.0 ** -rng.uniform(0, 53))
+
+
+def either(*draws):
+    return lambda rng: rng.choice(draws)(rng)
+
+
+# name: (distribution of each argument, mpmath's value)
+FUNCTIONS = {
+    "erfinv": ([either(spread(-1, 1), spread(0, 1), towards_one)], lambda mp, x: mp.erfinv(x)),
+    "lgamma": ([either(spread(0, 4), spread(-9, 0), spread(4, 100), spread(100, 1e6))],
+               lambda mp, x: mp.re(mp.loggamma(x))),
+    "digamma": ([either(spread(0, 4), spread(-9, 0), spread(4, 100), spread(100, 1e6))],
+                lambda mp, x: mp.digamma(x)),
+    "i0": ([either(spread(0, 30), spread(-90, 80))], lambda mp, x: mp.besseli(0, x)),
+    "sinc": ([either(spread(0, 1), spread(-30, 30))], lambda mp, x: mp.sincpi(x)),
+    "logit": ([either(spread(0, 1), spread(0.4, 0.6))], lambda mp, x: mp.log(x / (1 - x))),
+    "rsqrt": ([spread(0, 1e6)], lambda mp, x: 1 / mp.sqrt(x)),
+    "xlogy": ([spread(-9, 9), either(spread(0, 9), spread(0.9, 1.1))], lambda mp, x, y: x * mp.log(y)),
+    "special.xlog1py": ([spread(-9, 9), either(spread(-1, 9), spread(0, 1))],
+                        lambda mp, x, y: x * mp.log1p(y)),
+    "logaddexp": ([spread(-9, 9), spread(-9, 9)], lambda mp, x, y: mp.log(mp.exp(x) + mp.exp(y))),
+    "logaddexp2": ([spread(-9, 9), spread(-9, 9)],
+                   lambda mp, x, y: mp.log(mp.mpf(2) ** x + mp.mpf(2) ** y, 2)),
+    "igamma": ([spread(0.1, 30), spread(0, 60)], lambda mp, a, x: mp.gammainc(a, 0, x, regularized=True)),
+    "igammac": ([spread(0.1, 30), spread(0, 60)],
+                lambda mp, a, x: mp.gammainc(a, x, mp.inf, regularized=True)),
+    "special.zeta": ([spread(1.1, 20), spread(0.1, 30)], lambda mp, s, q: mp.zeta(s, q)),
+}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=4000, metavar="N", help="arguments of each function")
+    parser.add_argument("--tiers", nargs="+", choices=TIERS, default=TIERS)
+    parser.add_argument("--functions", nargs="+", metavar="NAME", choices=list(FUNCTIONS), default=list(FUNCTIONS))
+    parser.add_argument("--evaluate", nargs=2, metavar=("NAME", "DTYPE"), help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def as_dtype(value, dtype):
+    return struct.unpack("f", struct.pack("f", value))[0] if dtype == "float32" else value
+
+
+def evaluate(name, dtype):
+    """The library's side, in a process of its own since the tier is chosen when it is loaded."""
+    import libtensor
+
+    function = libtensor
+    for part in name.split("."):
+        function = getattr(function, part)
+    columns = [[float.fromhex(word) for word in line.split()] for line in sys.stdin]
+    out = function(*(libtensor.tensor(c, dtype=getattr(libtensor, dtype)) for c in columns))
+    print(*(v.hex() for v in out.tolist()))
+
+
+def true_values(name, columns):
+    from mpmath import mp
+
+    mp.prec = 200
+    value = FUNCTIONS[name][1]
+    return [value(mp, *map(mp.mpf, args)) for args in zip(*columns, strict=True)]
+
+
+def error(got, want, name, dtype):
+    """The distance in ulps of the true value."""
+    from mpmath import mp
+
+    if mp.isinf(want) or mp.isnan(want):
+        return 0.0 if repr(got) == repr(float(want)) else math.inf
+    precision, least = DTYPES[dtype]
+    scale = max(abs(want), 1) if name in ZEROS else abs(want)
+    last = max(mp.frexp(scale)[1] - precision, least) if scale else least
+    if not math.isfinite(got):
+        return 0.0 if abs(want) >= mp.mpf(2) ** (128 if dtype == "float32" else 1024) else math.inf
+    return float(abs(mp.mpf(got) - want) / mp.mpf(2) ** last)
+
+
+def main():
+    options = arguments()
+    if options.evaluate:
+        evaluate(*options.evaluate)
+        return
+    print("| function | " + " | ".join(f"{d} {t}" for d in DTYPES for t in options.tiers) + " |")
+    print("|---" * (1 + len(DTYPES) * len(options.tiers)) + "|")
+    for name in options.functions:
+        cells = []
+        for dtype in DTYPES:
+            rng = random.Random(name)
+            draws = FUNCTIONS[name][0]
+            columns = [[as_dtype(draw(rng), dtype) for _ in range(options.count)] for draw in draws]
+            wanted = true_values(name, columns)
+            text = "\n".join(" ".join(v.hex() for v in c) for c in columns)
+            for tier in options.tiers:
+                out = subprocess.run([sys.executable, __file__, "--evaluate", name, dtype], input=text, text=True,
+                                     check=True, capture_output=True, env=os.environ | {"LIBTENSOR_CPU": tier}).stdout
+                errors = [error(float.fromhex(g), w, name, dtype) for g, w in zip(out.split(), wanted, strict=True)]
+                worst = max(range(len(errors)), key=errors.__getitem__)
+                print(name, dtype, tier, errors[worst], [c[worst] for c in columns], file=sys.stderr)
+                cells.append(f"{errors[worst]:.2f}")
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

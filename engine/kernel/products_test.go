@@ -1,0 +1,152 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// leftOf is the dtype that a product's kernel wants the first operand in.
+func leftOf(name string, d dtype.DType) dtype.DType {
+	switch {
+	case name == "gemm_bfloat16" || name == "gemm_dots_bfloat16":
+		return d
+	case d.IsReducedFloat():
+		return dtype.Float32
+	case d == dtype.Int8 || d == dtype.Uint8:
+		return dtype.Int16
+	}
+	return d
+}
+
+// matrix is a matrix of numbers and the memory that holds them as elements of a dtype.
+type matrix struct {
+	d        dtype.DType
+	row, col int64
+	bytes    []byte
+}
+
+func (m *matrix) at(i, j int64) unsafe.Pointer {
+	return unsafe.Pointer(&m.bytes[(i*m.row+j*m.col)*m.d.Size()])
+}
+
+func newMatrix(d dtype.DType, rows, cols, row, col int64, number func(i, j int64) dtype.Scalar) *matrix {
+	m := &matrix{d, row, col, make([]byte, (max(rows-1, 0)*row+max(cols-1, 0)*col+1)*d.Size())}
+	for i := range rows {
+		for j := range cols {
+			tensor.Put(m.at(i, j), d, number(i, j))
+		}
+	}
+	return m
+}
+
+// unit is the relative error of one rounding to dtype d.
+func unit(d dtype.DType) float64 {
+	switch d.ToReal() {
+	case dtype.Float16:
+		return 0x1p-11
+	case dtype.BFloat16:
+		return 0x1p-8
+	case dtype.Float32:
+		return 0x1p-24
+	}
+	return 0x1p-53
+}
+
+// Every kernel of matrix products in every tier agrees with a plain loop in 64 bits: integers wrap, floats keep within the
+// rounding of the dtype that they are summed in.
+func TestProductsAgreeWithAPlainLoop(t *testing.T) {
+	for _, table := range tierTables() {
+		for _, name := range []string{"gemm", "gemm_dots", "gemm_bfloat16", "gemm_dots_bfloat16"} {
+			for d := range dtype.DType(dtype.Count) {
+				if fn := table.kernels[name].Row(d); fn != 0 {
+					t.Run(fmt.Sprintf("%s/%s/%v", table.tier, name, d), func(t *testing.T) { checkProducts(t, fn, name, d) })
+				}
+			}
+		}
+	}
+}
+
+func checkProducts(t *testing.T, fn uintptr, name string, d dtype.DType) {
+	left := leftOf(name, d)
+	dots := name == "gemm_dots" || name == "gemm_dots_bfloat16"
+	r := rand.New(rand.NewPCG(3, uint64(d)))
+	number := func(int64, int64) dtype.Scalar {
+		if d.IsIntegral() {
+			return dtype.IntScalar(int64(r.Uint64()) >> (64 - 8*d.Size()))
+		}
+		return dtype.ComplexScalar(complex(r.NormFloat64(), r.NormFloat64()))
+	}
+	for _, s := range [][3]int64{{1, 1, 1}, {5, 3, 7}, {4, 301, 33}, {9, 64, 70}, {2, 0, 3}, {300, 17, 40}, {1, 200, 130}, {13, 1, 64}, {26, 129, 5}} {
+		m, k, n := s[0], s[1], s[2]
+		for layout := range 4 {
+			aCol, bRow, bCol, cRow, cCol := int64(1), n+1, int64(1), n, int64(1)
+			if layout == 1 || dots {
+				bRow, bCol = 1, k+3
+			}
+			if layout == 2 {
+				cRow, cCol = 1, m
+			}
+			if layout == 3 && !dots {
+				bRow, bCol = 2*n, 2
+				if left.Size() > 2 {
+					aCol = 3
+				}
+			}
+			// The first operand holds what the dtype of the others does.
+			a := newMatrix(left, m, k, max(k*aCol, 1), aCol, func(i, j int64) dtype.Scalar {
+				var element [16]byte
+				tensor.Put(unsafe.Pointer(&element), d, number(i, j))
+				return tensor.Get(unsafe.Pointer(&element), d)
+			})
+			b, c := newMatrix(d, k, n, bRow, bCol, number), newMatrix(d, m, n, cRow, cCol, number)
+			before := append([]byte{}, c.bytes...)
+			alpha, beta := dtype.IntScalar(1), dtype.IntScalar(0)
+			if layout%2 == 1 {
+				alpha, beta = dtype.IntScalar(3), dtype.IntScalar(2)
+			}
+			g := Gemm{Batch: 1, M: m, N: n, K: k, ARow: a.row, ACol: a.col, BRow: b.row, BCol: b.col, CRow: c.row, CCol: c.col}
+			tensor.Put(unsafe.Pointer(&g.Alpha), d.Compute(), alpha)
+			tensor.Put(unsafe.Pointer(&g.Beta), d.Compute(), beta)
+			call(fn, g, [][]byte{a.bytes, b.bytes, c.bytes}, func(g *Gemm, at []uintptr) { g.A, g.B, g.C = at[0], at[1], at[2] })
+			old := &matrix{d, c.row, c.col, before}
+			for i := range m {
+				for j := range n {
+					if !assert.True(t, near(d, a, b, old, c, i, j, k, alpha, beta), "element %d, %d of sizes %v, layout %d", i, j, s, layout) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// near tells whether element i, j of c is alpha*a*b + beta*old but for rounding.
+func near(d dtype.DType, a, b, old, c *matrix, i, j, k int64, alpha, beta dtype.Scalar) bool {
+	got := tensor.Get(c.at(i, j), d)
+	if d.IsIntegral() {
+		want := beta.Int() * tensor.Get(old.at(i, j), d).Int()
+		for p := range k {
+			want += alpha.Int() * tensor.Get(a.at(i, p), a.d).Int() * tensor.Get(b.at(p, j), d).Int()
+		}
+		var element [16]byte
+		tensor.Put(unsafe.Pointer(&element), d, dtype.IntScalar(want))
+		return tensor.Get(unsafe.Pointer(&element), d).Int() == got.Int()
+	}
+	magnitude := func(z complex128) float64 { return math.Abs(real(z)) + math.Abs(imag(z)) }
+	want := beta.Complex() * tensor.Get(old.at(i, j), d).Complex()
+	size := magnitude(want)
+	for p := range k {
+		x, y := alpha.Complex()*tensor.Get(a.at(i, p), a.d).Complex(), tensor.Get(b.at(p, j), d).Complex()
+		want += x * y
+		size += magnitude(x) * magnitude(y)
+	}
+	return magnitude(got.Complex()-want) <= 2*float64(k+4)*unit(d.Compute())*size+unit(d)*magnitude(want)
+}

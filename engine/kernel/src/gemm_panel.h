@@ -1,0 +1,92 @@
+// Panels: some rows of a matrix b and as many of its columns as two vectors hold, unit after unit.
+#ifndef LIBTENSOR_KERNEL_SRC_GEMM_PANEL_H
+#define LIBTENSOR_KERNEL_SRC_GEMM_PANEL_H
+
+#include "gemm_steps.h"
+#include "transpose.h"
+
+namespace lt {
+namespace {
+
+constexpr int64_t kUnits = 64;  // units of k in one panel
+
+template <class Unit>
+constexpr int kPanel = 2 * LT_VECTOR_BYTES / sizeof(Unit);  // columns in one panel
+
+// Where a tile finds the values of b: in a panel,
+template <class P>
+struct Packed {
+  using Unit = typename P::Unit;
+  const Unit *at;
+  LT_INLINE Vec<Unit> units(int v, bool) const { return load(at + v * Vec<Unit>::N); }
+  LT_INLINE void next() { at += kPanel<Unit>; }
+};
+
+// or in b itself, whose columns are adjacent: packing does not pay where few rows share a panel.
+template <class P, class T>
+struct InPlace {
+  using Unit = typename P::Unit;
+  const T *at;
+  int64_t row;
+  LT_INLINE Vec<Unit> units(int v, bool half) const {
+    return across<P>(at + v * Vec<Unit>::N, row, half);
+  }
+  LT_INLINE void next() { at += P::kSteps * row; }
+};
+
+// Packs depth rows of a whole panel's columns, which are adjacent.
+template <class P, class T>
+void pack_rows(const T *b, int64_t row, int64_t depth, typename P::Unit *panel) {
+  constexpr int N = Vec<typename P::Unit>::N;
+  InPlace<P, T> from{b, row};
+  for (int64_t p = 0; p < depth; p += P::kSteps, panel += 2 * N, from.next()) {
+    __builtin_prefetch(from.at + 16 * P::kSteps * row);
+    const bool half = depth - p < P::kSteps;
+    store(panel, from.units(0, half));
+    store(panel + N, from.units(1, half));
+  }
+}
+
+// Packs depth rows of w columns, filled up with zeros.
+template <class P, class T>
+void pack(const T *b, int64_t row, int64_t col, int64_t depth, int64_t w, typename P::Unit *panel) {
+  using Left = typename P::Left;
+  using Unit = typename P::Unit;
+  constexpr int W = kPanel<Unit>;
+  if constexpr (kind_of<Unit> != kComplex) {
+    if (col == 1 && w == W) return pack_rows<P>(b, row, depth, panel);
+  }
+  const int64_t whole = depth / P::kSteps, units = (depth + P::kSteps - 1) / P::kSteps;
+  if (w < W) memset((void *)panel, 0, size_t(units * W) * sizeof(Unit));
+  int64_t done = 0;
+  if constexpr (__is_same(T, Left) && sizeof(Unit) <= 8) {
+    if (row == 1) {
+      find_turn(sizeof(Unit))((char *)panel, W * sizeof(Unit), (const char *)b,
+                              col * int64_t(sizeof(T)), w, whole);
+      done = whole;
+    }
+  }
+  const auto value = [&](int64_t p, int64_t k) {
+    if constexpr (__is_same(T, Left))
+      return b[p * row + k * col];
+    else
+      return convert<Left>(b[p * row + k * col]);
+  };
+  const auto put = [&](int64_t q, int64_t k) {
+    Left values[P::kSteps] = {};
+    for (int64_t s = 0; s < P::kSteps && q * P::kSteps + s < depth; s++)
+      values[s] = value(q * P::kSteps + s, k);
+    panel[q * W + k] = unit_at<P>(values);
+  };
+  if (row == 1) {
+    for (int64_t k = 0; k < w; k++)
+      for (int64_t q = done; q < units; q++) put(q, k);
+  } else {
+    for (int64_t q = done; q < units; q++)
+      for (int64_t k = 0; k < w; k++) put(q, k);
+  }
+}
+
+}  // namespace
+}  // namespace lt
+#endif

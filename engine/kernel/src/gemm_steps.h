@@ -1,0 +1,158 @@
+// How products are summed, one step after the other: each policy P multiplies a vector of the first
+// operand with one of the second and adds it to a vector of sums.
+//
+// T is the dtype that the second operand and the result are stored in, P::Left the one of the first
+// operand, in which both are multiplied. A Unit holds kSteps values that follow one another along
+// the summed dimension k.
+#ifndef LIBTENSOR_KERNEL_SRC_GEMM_STEPS_H
+#define LIBTENSOR_KERNEL_SRC_GEMM_STEPS_H
+
+#include "cast.h"
+#include "vec.h"
+
+namespace lt {
+namespace {
+
+// One product a step, rounded once where the tier has fused multiply-add.
+template <class L>
+struct Each {
+  using Left = L;
+  using Unit = L;
+  using Sum = L;
+  static constexpr int kSteps = 1;
+  static LT_INLINE Vec<Sum> add(Vec<Sum> sum, Vec<Unit> x, Vec<Unit> y) {
+    if constexpr (kind_of<L> == kFloating)
+      return fma(x, y, sum);
+    else
+      return sum + x * y;
+  }
+};
+
+// Two products of 16-bit integers a step. Sums wrap at 32 bits, so that their low bits are those of
+// sums that wrap at 8 or 16.
+struct IntegerPairs {
+  using Left = int16_t;
+  using Unit = int32_t;
+  using Sum = int32_t;
+  static constexpr int kSteps = 2;
+  static LT_INLINE Vec<Sum> add(Vec<Sum> sum, Vec<Unit> x, Vec<Unit> y) {
+#if defined(__AVX512BW__)
+    return sum + Vec<Sum>((Raw<Sum>)_mm512_madd_epi16((__m512i)x.v, (__m512i)y.v));
+#elif defined(__AVX2__)
+    return sum + Vec<Sum>((Raw<Sum>)_mm256_madd_epi16((__m256i)x.v, (__m256i)y.v));
+#elif defined(__SSE2__)
+    return sum + Vec<Sum>((Raw<Sum>)_mm_madd_epi16((__m128i)x.v, (__m128i)y.v));
+#else
+    const Vec<Sum> low = (x.v << 16 >> 16) * (y.v << 16 >> 16), high = (x.v >> 16) * (y.v >> 16);
+    return sum + low + high;
+#endif
+  }
+};
+
+// The policy for a stored dtype.
+template <class T>
+struct StepsOf {
+  using type = Each<T>;
+};
+template <>
+struct StepsOf<int8_t> {
+  using type = IntegerPairs;
+};
+template <>
+struct StepsOf<uint8_t> {
+  using type = IntegerPairs;
+};
+template <>
+struct StepsOf<int16_t> {
+  using type = IntegerPairs;
+};
+template <>
+struct StepsOf<Float16> {
+  using type = Each<float>;
+};
+template <>
+struct StepsOf<BFloat16> {
+  using type = Each<float>;
+};
+
+// As many values along k as a vector holds.
+template <class P, class T>
+LT_INLINE Vec<typename P::Unit> along(const T *p) {
+  using Left = typename P::Left;
+  using Unit = typename P::Unit;
+  if constexpr (__is_same(T, Left)) {
+    return load((const Unit *)p);
+#if defined(__AVX512F__)
+  } else if constexpr (__is_same(T, Float16)) {
+    return (Raw<float>)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+#elif defined(__F16C__)
+  } else if constexpr (__is_same(T, Float16)) {
+    return (Raw<float>)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+#endif
+  } else if constexpr (kind_of<T> == kInteger) {
+    typedef T Narrow __attribute__((vector_size(LT_VECTOR_BYTES / 2)));
+    Narrow v;
+    memcpy(&v, p, sizeof v);
+    return bit_cast<Unit>(Vec<Left>(__builtin_convertvector(v, Raw<Left>)));
+  } else {
+    Left values[Vec<Left>::N];
+    for (int i = 0; i < Vec<Left>::N; i++) values[i] = convert<Left>(p[i]);
+    return load(values);
+  }
+}
+
+// The elements of a and b by turns.
+template <class V, size_t... I>
+LT_INLINE auto by_turns(const V &a, const V &b, std::index_sequence<I...>) {
+  return __builtin_shufflevector(a, b, int(I / 2 + I % 2 * (sizeof...(I) / 2))...);
+}
+
+// As many adjacent columns as a vector holds units, of kSteps values each, which lie row elements
+// apart; of one value each where half is set.
+template <class P, class T>
+LT_INLINE Vec<typename P::Unit> across(const T *p, [[maybe_unused]] int64_t row,
+                                       [[maybe_unused]] bool half) {
+  using Unit = typename P::Unit;
+  if constexpr (P::kSteps == 1) {
+    return along<P>(p);
+  } else {
+    using Value = std::conditional_t<sizeof(T) == 2, int16_t, T>;
+    constexpr int N = Vec<Unit>::N;
+    typedef Value Values __attribute__((vector_size(N * sizeof(Value))));
+    Values first, second = {};
+    memcpy(&first, p, sizeof first);
+    if (!half) memcpy(&second, p + row, sizeof second);
+    const auto pairs = by_turns(first, second, std::make_index_sequence<2 * N>());
+    return bit_cast<Unit>(Vec<int16_t>(__builtin_convertvector(pairs, Raw<int16_t>)));
+  }
+}
+
+// The unit at p, of which only the first value counts where half is set.
+template <class P>
+LT_INLINE typename P::Unit unit_at(const typename P::Left *p, bool half = false) {
+  typename P::Unit u{};
+  memcpy(&u, p, half ? sizeof(*p) : sizeof u);
+  return u;
+}
+
+// c = alpha * sums + beta * c for one row of w columns, step elements apart; the sums are changed.
+template <class Sum, class T>
+void finish(Sum *sums, Sum alpha, Sum beta, T *c, int64_t step, int64_t w) {
+  if (alpha != Sum(1))
+    for (int64_t k = 0; k < w; k++) sums[k] = alpha * sums[k];
+  if (beta != Sum(0))
+    for (int64_t k = 0; k < w; k++) sums[k] = sums[k] + beta * convert<Sum>(c[k * step]);
+  cast_row<Sum, T>((const char *)sums, sizeof(Sum), (char *)c, step * int64_t(sizeof(T)), w);
+}
+
+// A factor of products of T: integers are given as T, floats in the dtype of their sums.
+template <class Sum, class T>
+Sum factor(const uint8_t *bytes) {
+  std::conditional_t<kind_of<T> == kInteger, T, Sum> f;
+  memcpy(&f, bytes, sizeof f);
+  return Sum(f);
+}
+
+}  // namespace
+}  // namespace lt
+#endif

@@ -1,0 +1,129 @@
+package ops
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+const (
+	// A matrix that lies along the summed dimension, of leastAlong elements or more, is read as it lies instead of being
+	// packed where the other one has at most skinny rows.
+	skinny, leastAlong = 8, 64
+	// blockRows and blockColumns bound the part of a product that one call computes, so that its rows of the first
+	// operand stay in the cache; both are multiples of the kernels' tiles.
+	blockRows, blockColumns = 256, 64
+	// leastBlockRows is what blockRows shrinks to in order to make fewBlocks.
+	leastBlockRows, fewBlocks = 32, 16
+	// productGrain is the number of multiplications below which work is not split. Reading the second operand costs as many
+	// as multiplying it with packingRows rows, and a matrix of a batch matrixCost more than its own.
+	productGrain, packingRows, matrixCost = 1 << 20, 8, 1 << 14
+)
+
+// productKernel computes products of one dtype; kernel.Gemm tells what it asks of the operands.
+type productKernel struct {
+	tiles, dots uintptr
+	left        dtype.DType // of the first operand
+}
+
+var (
+	gemmKernel, dotsKernel                     = kernel.Get("gemm"), kernel.Get("gemm_dots")
+	bfloat16GemmKernel, bfloat16GemmDotsKernel = kernel.Get("gemm_bfloat16"), kernel.Get("gemm_dots_bfloat16")
+)
+
+// productKernelOf picks the kernels for so many multiplications of dtype d; there are no dots of complex numbers. The
+// instructions for bfloat16 take subnormal numbers for zeros, which small products keep, as PyTorch's do.
+func productKernelOf(d dtype.DType, work int64) productKernel {
+	k := productKernel{gemmKernel.Row(d), dotsKernel.Row(d), d}
+	switch {
+	case bfloat16GemmKernel.Has(d) && work > smallProduct:
+		k.tiles, k.dots = bfloat16GemmKernel.Row(d), bfloat16GemmDotsKernel.Row(d)
+	case d.IsReducedFloat():
+		k.left = dtype.Float32
+	case d == dtype.Int8 || d == dtype.Uint8:
+		k.left = dtype.Int16
+	}
+	return k
+}
+
+// transposedMatrices views t with the last two dimensions exchanged.
+func transposedMatrices(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
+	if t.Dim() == 3 {
+		return permuted(op, t, 0, 2, 1)
+	}
+	return permuted(op, t, 1, 0)
+}
+
+// multiplyBlocks is multiply by kernels of ours, for every dtype and any strides. Products of 16-bit floats are summed in
+// 32 bits and rounded once.
+func multiplyBlocks(op string, c, a, b *tensor.Tensor, alpha, beta dtype.Scalar) error {
+	d := c.DType()
+	ma, mb, mc := matricesOf(a), matricesOf(b), matricesOf(c)
+	work := mc.rows * mc.cols * ma.cols
+	fn := productKernelOf(d, mc.batch*work)
+	turned := mc.cols < mc.rows && mc.cols <= skinny
+	if turned {
+		a, ma, mb, mc = b, mb.transposed(), ma.transposed(), mc.transposed()
+	}
+	run := fn.tiles
+	along := fn.dots != 0 && mc.rows <= skinny && ma.cols >= leastAlong && mb.row == 1
+	if along {
+		run = fn.dots
+	}
+	if fn.left != d || ma.column != 1 && (along || fn.left.Size() == 2 || work > smallProduct) {
+		if turned {
+			var err error
+			if a, err = transposedMatrices(op, a); err != nil {
+				return err
+			}
+			defer a.Release()
+		}
+		whole, err := castTo(op, a, fn.left)
+		if err != nil {
+			return err
+		}
+		defer whole.Release()
+		ma = matricesOf(whole)
+	}
+	g := kernel.Gemm{A: ma.data, B: mb.data, C: mc.data, Batch: mc.batch, M: mc.rows, N: mc.cols, K: ma.cols,
+		ABatch: ma.batchStep, ARow: ma.row, ACol: ma.column, BBatch: mb.batchStep, BRow: mb.row, BCol: mb.column,
+		CBatch: mc.batchStep, CRow: mc.row, CCol: mc.column}
+	tensor.Put(unsafe.Pointer(&g.Alpha), d.Compute(), alpha)
+	tensor.Put(unsafe.Pointer(&g.Beta), d.Compute(), beta)
+	shareBlocks(&g, run, fn.left.Size(), d.Size())
+	return nil
+}
+
+// shareBlocks cuts a product into blocks and shares them out. How it is cut does not show in the results.
+func shareBlocks(g *kernel.Gemm, run uintptr, leftSize, size int64) {
+	work := max(g.M, packingRows)*g.N*g.K + matrixCost
+	rows, columns := g.M, g.N
+	blocks := func() (down, across int64) { return (g.M + rows - 1) / rows, (g.N + columns - 1) / columns }
+	if work > productGrain {
+		rows, columns = min(blockRows, g.M), min(blockColumns, g.N)
+	}
+	down, across := blocks()
+	for work > productGrain && rows > leastBlockRows && g.Batch*down*across < fewBlocks {
+		rows = max(leastBlockRows, rows/2)
+		down, across = blocks()
+	}
+	each := down * across
+	parallel.For(g.Batch*each, max(productGrain*each/work, 1), func(begin, end int64) {
+		for t := begin; t < end; t++ {
+			p := *g
+			batch, i, j := t/each, t%each/across*rows, t%across*columns
+			p.Batch, p.M, p.N = 1, min(rows, g.M-i), min(columns, g.N-j)
+			if each == 1 {
+				p.Batch = end - begin
+				t = end
+			}
+			p.A += uintptr((batch*g.ABatch + i*g.ARow) * leftSize)
+			p.B += uintptr((batch*g.BBatch + j*g.BCol) * size)
+			p.C += uintptr((batch*g.CBatch + i*g.CRow + j*g.CCol) * size)
+			kernel.Call(run, unsafe.Pointer(&p))
+		}
+	})
+}
