@@ -2655,6 +2655,13 @@ TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *othe
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_equal(lt_value *a) {
+  bool told = false;
+  tensor_status status = tensor_equal(a[0].pointer, a[1].pointer, &told);
+  a->i = told;
+  return status;
+}
+
 TENSOR_API tensor_status tensor_isclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, tensor_t **out) {
   LT_RESULT(out, "isclose", "out");
   lt_value a[5];
@@ -2690,6 +2697,13 @@ TENSOR_API tensor_status tensor_allclose(const tensor_t *self, const tensor_t *o
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_words_allclose(lt_value *a) {
+  bool told = false;
+  tensor_status status = tensor_allclose(a[0].pointer, a[1].pointer, a[2].f, a[3].f, a[4].i, &told);
+  a->i = told;
   return status;
 }
 
@@ -3265,6 +3279,13 @@ TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memor
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_is_contiguous(lt_value *a) {
+  bool told = false;
+  tensor_status status = tensor_is_contiguous(a[0].pointer, TENSOR_CONTIGUOUS, &told);
+  a->i = told;
+  return status;
+}
+
 TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *tensor, bool *out) {
   LT_RESULT(out, "is_set_to", "out");
   lt_value a[2];
@@ -3275,6 +3296,13 @@ TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_words_is_set_to(lt_value *a) {
+  bool told = false;
+  tensor_status status = tensor_is_set_to(a[0].pointer, a[1].pointer, &told);
+  a->i = told;
   return status;
 }
 

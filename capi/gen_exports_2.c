@@ -960,6 +960,13 @@ TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bo
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_can_cast(lt_value *a) {
+  bool told = false;
+  tensor_status status = tensor_can_cast(a[0].i, a[1].i, &told);
+  a->i = told;
+  return status;
+}
+
 TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
   lt_value a[1];
   lt_frame frame = {.op = 268, .mode = LT_FUNCTION, .args = a};
@@ -1052,6 +1059,13 @@ TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_is_nonzero(lt_value *a) {
+  bool told = false;
+  tensor_status status = tensor_is_nonzero(a[0].pointer, &told);
+  a->i = told;
+  return status;
+}
+
 TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_conj", "out");
   lt_value a[1];
@@ -1061,6 +1075,13 @@ TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_words_is_conj(lt_value *a) {
+  bool told = false;
+  tensor_status status = tensor_is_conj(a[0].pointer, &told);
+  a->i = told;
   return status;
 }
 
@@ -1076,6 +1097,13 @@ TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_is_neg(lt_value *a) {
+  bool told = false;
+  tensor_status status = tensor_is_neg(a[0].pointer, &told);
+  a->i = told;
+  return status;
+}
+
 TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "is_same_size", "out");
   lt_value a[2];
@@ -1086,6 +1114,13 @@ TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_words_is_same_size(lt_value *a) {
+  bool told = false;
+  tensor_status status = tensor_is_same_size(a[0].pointer, a[1].pointer, &told);
+  a->i = told;
   return status;
 }
 

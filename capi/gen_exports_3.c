@@ -3348,6 +3348,13 @@ TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_is_read_only(lt_value *a) {
+  bool told = false;
+  tensor_status status = tensor_is_read_only(a[0].pointer, &told);
+  a->i = told;
+  return status;
+}
+
 TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_storage_t **out) {
   LT_RESULT(out, "untyped_storage", "out");
   lt_value a[1];
@@ -3421,6 +3428,13 @@ TENSOR_API tensor_status tensor_is_shared(const tensor_t *self, bool *out) {
   return status;
 }
 
+TENSOR_API intptr_t tensor_words_is_shared(lt_value *a) {
+  bool told = false;
+  tensor_status status = tensor_is_shared(a[0].pointer, &told);
+  a->i = told;
+  return status;
+}
+
 TENSOR_API tensor_status tensor_pin_memory(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "pin_memory", "out");
   lt_value a[1];
@@ -3448,6 +3462,13 @@ TENSOR_API tensor_status tensor_is_pinned(const tensor_t *self, bool *out) {
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
+  return status;
+}
+
+TENSOR_API intptr_t tensor_words_is_pinned(lt_value *a) {
+  bool told = false;
+  tensor_status status = tensor_is_pinned(a[0].pointer, &told);
+  a->i = told;
   return status;
 }
 

@@ -21,8 +21,8 @@ typedef union lt_value {
 } lt_value;
 
 // The word form of a function, tensor_words_NAME: all arguments in one array. It returns the handle
-// of the one result, or a status. An in-place function returns a status, and so does one with
-// several results, which it leaves in the first elements of the array: handles, or the one list.
+// of the one result, or a status. An in-place function returns a status, and so does one with other
+// results, which it leaves in the first elements of the array: several handles, a list, a bool.
 typedef intptr_t (*lt_words)(lt_value *arguments);
 enum { LT_STATUSES = 1 << 12 };  // statuses are below it, handles are not
 

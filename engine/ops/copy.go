@@ -1,9 +1,12 @@
 package ops
 
 import (
+	"unsafe"
+
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -145,6 +148,12 @@ func checkFits(op string, value dtype.Scalar, d dtype.DType) error {
 // fillWith writes one value everywhere.
 func fillWith(self *tensor.Tensor, value dtype.Scalar) error {
 	if self.IsMeta() || self.Numel() == 0 {
+		return nil
+	}
+	if self.Numel() <= kernel.TinyLimit && self.IsContiguous() {
+		for i := range self.Numel() {
+			tensor.Put(unsafe.Add(self.Data(), i*self.DType().Size()), self.DType(), value)
+		}
 		return nil
 	}
 	single, err := tensor.Empty("fill_", nil, self.DType(), self.Device())

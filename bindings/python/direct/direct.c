@@ -33,6 +33,7 @@ static PyObject *wrap_all(PyTypeObject *type, void *const *handles, int64_t n, s
 static PyObject *result_of(const entry *e, arguments *a, intptr_t given, PyObject *first) {
   if (e->result == MAKES || e->result == VIEWS) return given >= LT_STATUSES ? wrap(given) : NULL;
   if (given) return NULL;
+  if (e->result == TELLS) return PyBool_FromLong(a->values[0].i != 0);
   if (e->result == SEVERAL)
     return wrap_all(e->tuple, &a->values[0].pointer, e->results, sizeof(lt_value));
   if (e->result == LISTS) {

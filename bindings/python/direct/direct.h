@@ -30,7 +30,7 @@ typedef struct {
 } tensor;
 
 // What a word form does with its result.
-enum { MAKES, VIEWS, CHANGES, SEVERAL, LISTS };
+enum { MAKES, VIEWS, CHANGES, SEVERAL, LISTS, TELLS };
 
 // A parameter: which Python objects fit it. A capital letter may be small, for one that also takes
 // None. T a Tensor, O and P a Tensor or a number (O has a word form for numbers, P makes a tensor

@@ -17,7 +17,8 @@ _Scalar, _Device, _Cell = _library.Scalar, _library.Device, _library.Cell
 
 _bind, _cells = _library.bind, _library.cells
 _take, _put = _cells.pop, _cells.append
-_makes, _views, _changes, _several, _lists = _direct.makes, _direct.views, _direct.changes, _direct.several, _direct.lists
+_makes, _views, _changes, _tells = _direct.makes, _direct.views, _direct.changes, _direct.tells
+_several, _lists = _direct.several, _direct.lists
 _first, _reflected, _element = _direct.first, _direct.reflected, _direct.element
 
 _ONE, _ZERO, _NO_SCALAR = _convert.ONE, _convert.ZERO, _convert.NO_SCALAR

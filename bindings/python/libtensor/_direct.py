@@ -14,15 +14,14 @@ from operator import attrgetter
 
 from ._library import Cell, Scalar, folders, free, library, path
 
-MAKES, VIEWS, CHANGES, SEVERAL, LISTS = range(5)
+MAKES, VIEWS, CHANGES, SEVERAL, LISTS, TELLS = range(6)
 NUMBER, DTYPE, DEVICE, ELEMENT, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES = range(9)
 CALLS, REFLECTS, SUBSCRIPTS = range(3)
 required = object()
 
 # The library's functions that direct.h lists.
 FUNCTIONS = (
-    "free list_free dim sizes strides get_dtype dtype_size get_device data_ptr words_scalar_operand "
-    "from_data get_default_dtype get_default_device"
+    "free list_free dim sizes strides get_dtype dtype_size get_device data_ptr words_scalar_operand from_data get_default_dtype get_default_device"
 )
 
 
@@ -115,8 +114,9 @@ def decorator(result):
     return decorate if direct else leave
 
 
-# Decorators of functions that make a tensor, make a view, change and return their first argument, and give a tuple of tensors.
-makes, views, changes, with_several, lists = map(decorator, (MAKES, VIEWS, CHANGES, SEVERAL, LISTS))
+# Decorators of functions that make a tensor, make a view, change and return their first argument, give a tuple of tensors, tell
+# whether something is so.
+makes, views, changes, with_several, lists, tells = map(decorator, (MAKES, VIEWS, CHANGES, SEVERAL, LISTS, TELLS))
 
 
 def several(type, kinds, *words):

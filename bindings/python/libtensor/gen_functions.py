@@ -2866,6 +2866,7 @@ def greater_equal_(input, other):
     return input
 
 
+@_tells("TT", "tensor_words_equal")
 def equal(input, other):
     """Whether the tensors have the same size and equal elements. NaN equals nothing.
 
@@ -2912,6 +2913,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     return result
 
 
+@_tells("TTFFB", "tensor_words_allclose")
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether `isclose` holds for every element.
 
@@ -3466,6 +3468,7 @@ def item(input):
     return result
 
 
+@_tells("T-", "tensor_words_is_contiguous")
 def is_contiguous(input, *, memory_format=_contiguous_format):
     """Whether the elements lie in `memory_format` order without gaps."""
     if input.__class__ is not _Tensor:
@@ -3480,6 +3483,7 @@ def is_contiguous(input, *, memory_format=_contiguous_format):
     return result
 
 
+@_tells("TT", "tensor_words_is_set_to")
 def is_set_to(input, tensor):
     """Whether both tensors are the same view, of the same dtype, of the same storage."""
     if input.__class__ is not _Tensor:
@@ -9663,6 +9667,7 @@ def promote_types(type1, type2):
     return result
 
 
+@_tells("DD", "tensor_words_can_cast")
 def can_cast(from_, to):
     """True unless `to` is of a lower category (complex, floating, integral, bool) than `from_`."""
     from_ = -1 if from_ is None else _dtype_code(from_, "can_cast", "from_")
@@ -9759,6 +9764,7 @@ def cpu_tier():
     return result
 
 
+@_tells("T", "tensor_words_is_nonzero")
 def is_nonzero(input):
     """Whether the only element of `input` is not zero; other numbers of elements are refused.
 
@@ -9776,6 +9782,7 @@ def is_nonzero(input):
     return result
 
 
+@_tells("T", "tensor_words_is_conj")
 def is_conj(input):
     """Whether the elements are conjugated when they are read: never, as libtensor conjugates at once.
 
@@ -9793,6 +9800,7 @@ def is_conj(input):
     return result
 
 
+@_tells("T", "tensor_words_is_neg")
 def is_neg(input):
     """Whether the elements are negated when they are read: never, as libtensor negates at once.
 
@@ -9810,6 +9818,7 @@ def is_neg(input):
     return result
 
 
+@_tells("TT", "tensor_words_is_same_size")
 def is_same_size(input, other):
     """Whether both tensors have the same sizes.
 
@@ -15357,6 +15366,7 @@ def data_ptr(input):
     return result
 
 
+@_tells("T", "tensor_words_is_read_only")
 def is_read_only(input):
     """True when the tensor's bytes belong to another owner who forbids writing them."""
     if input.__class__ is not _Tensor:
@@ -15441,6 +15451,7 @@ def share_memory_(input):
     return input
 
 
+@_tells("T", "tensor_words_is_shared")
 def is_shared(input):
     """True when other processes can map the memory of `input`; true for meta tensors, which have none."""
     if input.__class__ is not _Tensor:
@@ -15468,6 +15479,7 @@ def pin_memory(input):
     return result
 
 
+@_tells("T", "tensor_words_is_pinned")
 def is_pinned(input):
     """True when the memory is page-locked, which needs an accelerator."""
     if input.__class__ is not _Tensor:

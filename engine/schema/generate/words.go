@@ -32,6 +32,8 @@ func wordResult(o *schema.Operator, mode string) string {
 		return "_changes"
 	case len(o.Returns) == 1 && o.Returns[0].Type == (schema.Type{Base: "Tensor", List: true}):
 		return "_lists"
+	case len(o.Returns) == 1 && o.Returns[0].Type == (schema.Type{Base: "bool"}):
+		return "_tells"
 	case len(o.Returns) == 0 || slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type != schema.Type{Base: "Tensor"} }):
 		return ""
 	case len(o.Returns) != 1:
@@ -114,6 +116,9 @@ func (f form) wordDefinition() string {
 			results[result] += fmt.Sprintf(", (tensor_t **)&a[%d].pointer", i)
 		}
 		return fmt.Sprintf("%s return %s%s); }\n\n", head, call, results[result])
+	}
+	if wordResult(f.op, f.mode) == "_tells" {
+		return fmt.Sprintf("%s\n  bool told = false;\n  tensor_status status = %s, &told);\n  a->i = told;\n  return status;\n}\n\n", head, call)
 	}
 	return fmt.Sprintf("%s\n  tensor_t *made;\n  tensor_status status = %s, &made);\n  return status ? (intptr_t)status : (intptr_t)made;\n}\n\n", head, call)
 }
