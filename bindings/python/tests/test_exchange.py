@@ -100,6 +100,7 @@ def test_shapes_both_ways(shape):
 def test_numpy_functions_and_operators_take_tensors():
     t = torch.tensor([1.0, 2.0])
     assert np.asarray(t).tolist() == [1.0, 2.0] and np.add(np.array(t), 1).tolist() == [2.0, 3.0]
+    assert isinstance(np.exp(t), torch.Tensor) and np.add(t, np.ones(2)).dtype is torch.float64 and np.isnan(t).tolist() == [False, False]
     assert isinstance(np.float64(2) * t, torch.Tensor) and (t * np.float64(2)).dtype is torch.float32
     assert torch.tensor(np.array([1, 2], "i2")).dtype is torch.int16 and torch.zeros(np.int64(2)).shape == (2,)
 
