@@ -38,6 +38,7 @@ var (
 	rebuildParameter = utils("_rebuild_parameter")
 	untypedStorage   = pickle.Global{Module: "torch.storage", Name: "UntypedStorage"}
 	orderedDict      = pickle.Global{Module: "collections", Name: "OrderedDict"}
+	counter          = pickle.Global{Module: "collections", Name: "Counter"} // becomes a dict
 	torchSize        = pickle.Global{Module: "torch", Name: "Size"}
 	torchDevice      = pickle.Global{Module: "torch", Name: "device"}
 	getLayout        = pickle.Global{Module: "torch.serialization", Name: "_get_layout"}
@@ -89,7 +90,7 @@ func dtypeOf(value any) (dtype.DType, bool) {
 }
 
 var functions = []pickle.Global{
-	rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta, rebuildParameter, orderedDict, torchSize, torchDevice, getLayout, codecsEncode,
+	rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta, rebuildParameter, orderedDict, counter, torchSize, torchDevice, getLayout, codecsEncode,
 	builtinComplex, builtinSet, builtinBytes, builtinBytearray,
 }
 

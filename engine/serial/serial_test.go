@@ -215,6 +215,12 @@ func TestAmplificationIsRefused(t *testing.T) {
 	require.Error(t, err)
 }
 
+func TestCountersBecomeDicts(t *testing.T) {
+	text, _, err := Load("load", pack(t, "\x80\x02ccollections\nCounter\nq\x00}q\x01X\x01\x00\x00\x00aq\x02K\x02s\x85q\x03Rq\x04."), "", false)
+	require.NoError(t, err)
+	require.Equal(t, `{"dict": [["a", 2]]}`, text)
+}
+
 func TestEmptyBytesAsPythonPicklesThem(t *testing.T) {
 	text, _, err := Load("load", pack(t, "\x80\x02c__builtin__\nbytes\nq\x00)Rq\x01."), "", false)
 	require.NoError(t, err)

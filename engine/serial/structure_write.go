@@ -261,6 +261,10 @@ func (l *loader) made(c *pickle.Call, depth int) error {
 		if len(args) == 0 {
 			return l.dict("ordered_dict", c.Entries, c.State, depth)
 		}
+	case counter:
+		if dict, ok := only(args).(*pickle.Dict); ok {
+			return l.dict("dict", dict.Entries, nil, depth)
+		}
 	case torchSize:
 		if sizes, err := l.ints(c); err == nil && len(sizes) <= maxDepth {
 			return l.tag("size", c.Args.Items[0].(*pickle.Tuple).Items, depth)

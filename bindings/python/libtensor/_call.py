@@ -34,7 +34,7 @@ _device, _index = _convert.device_struct, _index.index
 _storage, _generator = _storage.checked, _random.checked
 
 _absent, _arg, _or_none = _match.absent, _match.arg, _match.or_none
-_rename = _match.rename
+_rename, _other = _match.rename, _match.other
 _is_tensor, _is_operand, _is_number, _is_int, _is_real = _match.is_tensor, _match.is_operand, _match.is_number, _match.is_int, _match.is_real
 _is_bool, _is_text, _is_dtype, _is_storage = _match.is_bool, _match.is_text, _match.is_dtype, _match.is_storage
 _is_tensors, _is_ints, _is_reals, _is_numbers = _match.is_tensors, _match.is_ints, _match.is_reals, _match.is_numbers

@@ -4,7 +4,7 @@ from . import _direct, _dtypes
 from . import gen_functions as _f
 from ._errors import no_overload
 from ._match import is_dtype
-from ._tensor import Tensor
+from ._tensor import CPU, Tensor
 
 SIGNATURES = (
     "(torch.dtype dtype, bool non_blocking=False, bool copy=False, *, torch.memory_format memory_format=None)",
@@ -24,8 +24,12 @@ def to(self, *args, **kwargs):
     >>> torch.tensor([1, 2]).to(torch.float32)
     tensor([1., 2.])
     """
-    if len(args) == 1 and not kwargs and args[0].__class__ is _dtypes.dtype and isinstance(self, Tensor):
-        return self if self.dtype is args[0] else _f.to(self, dtype=args[0])
+    if len(args) == 1 and not kwargs and isinstance(self, Tensor):
+        to = args[0]
+        if to.__class__ is _dtypes.dtype:
+            return self if self.dtype is to else _f.to(self, dtype=to)
+        if (to is CPU or to.__class__ is str and to == "cpu") and self.device is CPU:
+            return self
     if args:
         first = args[0]
         names = AFTER_DTYPE if is_dtype(first) else AFTER_OTHER if isinstance(first, Tensor) else AFTER_DEVICE

@@ -63,6 +63,13 @@ class StorageBase:
     def is_pinned(self, device=None):
         return _f.storage_is_pinned(self.untyped())
 
+    def _within(self, i):
+        """An index of an element, checked."""
+        n = len(self)
+        if not -n <= i.__index__() < n:
+            raise IndexError(f"index {i} is out of range for a storage of size {n}")
+        return i
+
     def cpu(self):
         return self.to(device="cpu")
 
@@ -142,7 +149,7 @@ class UntypedStorage(StorageBase):
         if not isinstance(i, slice):
             if not hasattr(i, "__index__"):
                 raise TypeError(f"can't index a torch.UntypedStorage with {type(i).__name__}")
-            return readable(self)._tensor()[i].item()
+            return readable(self)._tensor()[self._within(i)].item()
         start, stop, step = i.indices(len(self))
         if step != 1:
             raise RuntimeError(f"Trying to slice with a step of {step}, but only a step of 1 is supported")
@@ -157,7 +164,7 @@ class UntypedStorage(StorageBase):
         if isinstance(i, slice):
             self[i].fill_(value)
         else:
-            readable(self)._tensor()[i] = value & 255
+            readable(self)._tensor()[self._within(i)] = value & 255
 
     def fill_(self, value):
         """Sets every byte to `value` modulo 256."""

@@ -5,6 +5,7 @@ from base64 import b64decode, b64encode
 from collections import OrderedDict
 from math import isfinite
 
+from ._convert import foreign
 from ._device import device
 from ._dtypes import NAMES, dtype, layout
 from ._size import Size
@@ -59,6 +60,9 @@ class Encoder:
         for kinds, write in WRITERS:
             if isinstance(obj, kinds):
                 return write(self, obj, path)
+        number = foreign(obj)
+        if number is not None:
+            return self.plain(number, path)
         raise TypeError(
             f"save(): {path} is a {type(obj).__name__}, which files cannot hold; they hold tensors, storages, lists, tuples, dicts, sets, "
             "numbers, strings, bytes, sizes, dtypes, devices and layouts"

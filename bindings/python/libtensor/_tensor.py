@@ -188,6 +188,10 @@ class Tensor(_direct.TensorBase):
         """The storage as elements of the tensor's dtype."""
         return _typed_storage.typed(_f.untyped_storage(self), self.dtype)
 
+    def storage_type(self):
+        """The legacy class of the storage, such as torch.FloatStorage."""
+        return _typed_storage.legacy(next(name for name, dtype in _typed_storage.LEGACY.items() if dtype is self.dtype))
+
     def type(self, dtype=None, non_blocking=False):
         """The legacy name of the type, or the tensor converted to `dtype` (a dtype, or such a name)."""
         if dtype is None:
@@ -207,6 +211,10 @@ class Tensor(_direct.TensorBase):
 
     def __array__(self, dtype=None, copy=None):
         return _dlpack.array(self, dtype, copy)
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        """The result of a NumPy function of tensors."""
+        return _dlpack.from_numpy(array)
 
     @property
     def __array_interface__(self):

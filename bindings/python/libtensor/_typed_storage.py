@@ -1,5 +1,7 @@
 """The legacy storages: elements of one dtype in an UntypedStorage."""
 
+from functools import cache
+
 from . import _create, _dtypes
 from . import gen_functions as _f
 from ._storage import StorageBase, UntypedStorage, readable
@@ -83,7 +85,7 @@ class TypedStorage(StorageBase):
     def _at(self, i):
         if isinstance(i, slice) or not hasattr(i, "__index__"):
             raise RuntimeError(f"can't index a {type(self).__name__} with {type(i).__name__}; slices are only supported in UntypedStorage")
-        return i
+        return self._within(i)
 
     def __getitem__(self, i):
         return readable(self)._tensor()[self._at(i)].item()
@@ -213,6 +215,7 @@ class Legacy(type):
         return isinstance(value, TypedStorage) and value.dtype is cls.dtype
 
 
+@cache
 def legacy(name):
     """The class torch.<name>Storage."""
     return Legacy(name + "Storage", (TypedStorage,), {"dtype": LEGACY[name], "__slots__": (), "__module__": "libtensor"})

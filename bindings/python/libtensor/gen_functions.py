@@ -17321,352 +17321,440 @@ def dsplit(input, *args, **kwargs):
 
 @_first(add)
 def __add__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return add(self, other)
 _Tensor.__add__ = __add__
 
 
 @_first(add)
 def __radd__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return add(self, other)
 _Tensor.__radd__ = __radd__
 
 
 @_first(add_)
 def __iadd__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return add_(self, other)
 _Tensor.__iadd__ = __iadd__
 
 
 @_first(sub)
 def __sub__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return sub(self, other)
 _Tensor.__sub__ = __sub__
 
 
 @_reflected(sub)
 def __rsub__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return sub(other, self)
 _Tensor.__rsub__ = __rsub__
 
 
 @_first(sub_)
 def __isub__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return sub_(self, other)
 _Tensor.__isub__ = __isub__
 
 
 @_first(mul)
 def __mul__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return mul(self, other)
 _Tensor.__mul__ = __mul__
 
 
 @_first(mul)
 def __rmul__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return mul(self, other)
 _Tensor.__rmul__ = __rmul__
 
 
 @_first(mul_)
 def __imul__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return mul_(self, other)
 _Tensor.__imul__ = __imul__
 
 
 @_first(div)
 def __truediv__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return div(self, other)
 _Tensor.__truediv__ = __truediv__
 
 
 @_reflected(div)
 def __rtruediv__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return div(other, self)
 _Tensor.__rtruediv__ = __rtruediv__
 
 
 @_first(div_)
 def __itruediv__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return div_(self, other)
 _Tensor.__itruediv__ = __itruediv__
 
 
 @_first(floor_divide)
 def __floordiv__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return floor_divide(self, other)
 _Tensor.__floordiv__ = __floordiv__
 
 
 @_reflected(floor_divide)
 def __rfloordiv__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return floor_divide(other, self)
 _Tensor.__rfloordiv__ = __rfloordiv__
 
 
 @_first(floor_divide_)
 def __ifloordiv__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return floor_divide_(self, other)
 _Tensor.__ifloordiv__ = __ifloordiv__
 
 
 @_first(remainder)
 def __mod__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return remainder(self, other)
 _Tensor.__mod__ = __mod__
 
 
 @_reflected(remainder)
 def __rmod__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return remainder(other, self)
 _Tensor.__rmod__ = __rmod__
 
 
 @_first(remainder_)
 def __imod__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return remainder_(self, other)
 _Tensor.__imod__ = __imod__
 
 
 @_first(pow)
 def __pow__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return pow(self, other)
 _Tensor.__pow__ = __pow__
 
 
 @_reflected(pow)
 def __rpow__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return pow(other, self)
 _Tensor.__rpow__ = __rpow__
 
 
 @_first(pow_)
 def __ipow__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return pow_(self, other)
 _Tensor.__ipow__ = __ipow__
 
 
 @_first(matmul)
 def __matmul__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return matmul(self, other)
 _Tensor.__matmul__ = __matmul__
 
 
 @_reflected(matmul)
 def __rmatmul__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return matmul(other, self)
 _Tensor.__rmatmul__ = __rmatmul__
 
 
 @_first(bitwise_and)
 def __and__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return bitwise_and(self, other)
 _Tensor.__and__ = __and__
 
 
 @_first(bitwise_and)
 def __rand__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return bitwise_and(self, other)
 _Tensor.__rand__ = __rand__
 
 
 @_first(bitwise_and_)
 def __iand__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return bitwise_and_(self, other)
 _Tensor.__iand__ = __iand__
 
 
 @_first(bitwise_or)
 def __or__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return bitwise_or(self, other)
 _Tensor.__or__ = __or__
 
 
 @_first(bitwise_or)
 def __ror__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return bitwise_or(self, other)
 _Tensor.__ror__ = __ror__
 
 
 @_first(bitwise_or_)
 def __ior__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return bitwise_or_(self, other)
 _Tensor.__ior__ = __ior__
 
 
 @_first(bitwise_xor)
 def __xor__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return bitwise_xor(self, other)
 _Tensor.__xor__ = __xor__
 
 
 @_first(bitwise_xor)
 def __rxor__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return bitwise_xor(self, other)
 _Tensor.__rxor__ = __rxor__
 
 
 @_first(bitwise_xor_)
 def __ixor__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return bitwise_xor_(self, other)
 _Tensor.__ixor__ = __ixor__
 
 
 @_first(bitwise_left_shift)
 def __lshift__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return bitwise_left_shift(self, other)
 _Tensor.__lshift__ = __lshift__
 
 
 @_reflected(bitwise_left_shift)
 def __rlshift__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return bitwise_left_shift(other, self)
 _Tensor.__rlshift__ = __rlshift__
 
 
 @_first(bitwise_left_shift_)
 def __ilshift__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return bitwise_left_shift_(self, other)
 _Tensor.__ilshift__ = __ilshift__
 
 
 @_first(bitwise_right_shift)
 def __rshift__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return bitwise_right_shift(self, other)
 _Tensor.__rshift__ = __rshift__
 
 
 @_reflected(bitwise_right_shift)
 def __rrshift__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return bitwise_right_shift(other, self)
 _Tensor.__rrshift__ = __rrshift__
 
 
 @_first(bitwise_right_shift_)
 def __irshift__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return bitwise_right_shift_(self, other)
 _Tensor.__irshift__ = __irshift__
 
 
 @_first(eq)
 def __eq__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return eq(self, other)
 _Tensor.__eq__ = __eq__
 
 
 @_first(ne)
 def __ne__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return ne(self, other)
 _Tensor.__ne__ = __ne__
 
 
 @_first(lt)
 def __lt__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return lt(self, other)
 _Tensor.__lt__ = __lt__
 
 
 @_first(le)
 def __le__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return le(self, other)
 _Tensor.__le__ = __le__
 
 
 @_first(gt)
 def __gt__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return gt(self, other)
 _Tensor.__gt__ = __gt__
 
 
 @_first(ge)
 def __ge__(self, other):
-    if other.__class__ is not _Tensor and not _is_operand(other):
-        return NotImplemented
+    if other.__class__ is not _Tensor:
+        other = _other(other)
+        if other is NotImplemented:
+            return other
     return ge(self, other)
 _Tensor.__ge__ = __ge__
 

@@ -100,6 +100,7 @@ def test_shapes_both_ways(shape):
 def test_numpy_functions_and_operators_take_tensors():
     t = torch.tensor([1.0, 2.0])
     assert np.asarray(t).tolist() == [1.0, 2.0] and np.add(np.array(t), 1).tolist() == [2.0, 3.0]
+    assert isinstance(np.exp(t), torch.Tensor) and np.add(t, np.ones(2)).dtype is torch.float64 and np.isnan(t).tolist() == [False, False]
     assert isinstance(np.float64(2) * t, torch.Tensor) and (t * np.float64(2)).dtype is torch.float32
     assert torch.tensor(np.array([1, 2], "i2")).dtype is torch.int16 and torch.zeros(np.int64(2)).shape == (2,)
 
@@ -259,3 +260,25 @@ def test_lent_memory_stays_where_it_is():
         tensor.resize_(1000)
     array[0] = 7
     assert tensor.tolist() == [7, 0, 0, 0] and np.shares_memory(array, tensor.numpy())
+
+
+def test_operators_between_tensors_and_arrays():
+    t, n = torch.tensor([1.0, 4.0]), np.array([1, 2], dtype="f4")
+    for result, expected in [
+        (t == n, [True, False]),
+        (n == t, [True, False]),
+        (n != t, [False, True]),
+        (t > n, [False, True]),
+        (t + n, [2.0, 6.0]),
+        (n + t, [2.0, 6.0]),
+        (n - t, [0.0, -2.0]),
+        (n / t, [1.0, 0.5]),
+        (n @ t, 9.0),
+        (np.float32(3) - t, [2.0, -1.0]),
+    ]:
+        assert isinstance(result, torch.Tensor) and result.tolist() == expected
+    t += n
+    assert t.tolist() == [2.0, 6.0] and n.tolist() == [1.0, 2.0]
+    assert (t == np.array(["a", "b"])) is False
+    with pytest.raises(TypeError):
+        t - np.array(["a", "b"])

@@ -103,7 +103,7 @@ def test_meta_storages_have_a_size_and_no_bytes():
 @pytest.mark.parametrize(
     ("use", "error", "fact"),
     [
-        (lambda s: s[8], IndexError, "index 8"),
+        (lambda s: s[8], IndexError, "index 8 is out of range for a storage of size 8"),
         (lambda s: s[-9], IndexError, "-9"),
         (lambda s: s["a"], TypeError, "str"),
         (lambda s: s[::2], RuntimeError, "step of 2"),
@@ -151,6 +151,7 @@ def test_storage_of_a_tensor():
     s[1] = 20
     assert t.tolist() == [[1, 20], [3, 4]] and s.data_ptr() == t.data_ptr() and s == t.storage() and s.untyped() == t.untyped_storage()
     assert torch.LongTensor(s).tolist() == [1, 20, 3, 4] and torch.tensor(torch.FloatStorage([1, 2])).tolist() == [1.0, 2.0]
+    assert t.storage_type() is torch.LongStorage and isinstance(s, t.storage_type())
     with pytest.raises(RuntimeError, match="int64"):
         torch.FloatTensor(s)
 
@@ -177,7 +178,8 @@ def test_storage_is_the_class_of_the_default_dtype():
     [
         (lambda s: s[0:1], RuntimeError, "slices"),
         (lambda s: s["a"], RuntimeError, "str"),
-        (lambda s: s[9], IndexError, "9"),
+        (lambda s: s[9], IndexError, "index 9 is out of range for a storage of size 2"),
+        (lambda s: s.__setitem__(-3, 1), IndexError, "index -3"),
         (lambda s: s.copy_(torch.FloatStorage(3)), RuntimeError, "2 elements but source has 3"),
         (lambda s: torch.FloatStorage(1, 2), RuntimeError, "2 positional"),
         (lambda s: torch.TypedStorage(wrap_storage=5, dtype=torch.int8), TypeError, "int"),

@@ -306,7 +306,11 @@ func (c *code) dunders(list []*pyFunction) {
 		c.line("@%s", direct)
 		c.line("def __%s__(self, other):", dunder)
 		c.indent++
-		c.when("other.__class__ is not _Tensor and not _is_operand(other)", "return NotImplemented")
+		c.line("if other.__class__ is not _Tensor:")
+		c.indent++
+		c.line("other = _other(other)")
+		c.when("other is NotImplemented", "return other")
+		c.indent--
 		c.line("return %s", result)
 		c.indent--
 		c.line("_Tensor.__%s__ = __%s__", dunder, dunder)

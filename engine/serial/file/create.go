@@ -30,7 +30,11 @@ func Create(op, path string, size int64, durable bool, write func(io.WriterAt) e
 		return status.IOf("%s: %v", op, err)
 	}
 	temporary, err := create(filepath.Dir(path))
-	if err != nil {
+	var fault *fs.PathError
+	switch {
+	case errors.As(err, &fault): // its path is not one that the caller knows
+		return status.IOf("%s: cannot write a file in %s: %v", op, filepath.Dir(path), fault.Err)
+	case err != nil:
 		return status.IOf("%s: %v", op, err)
 	}
 	defer func() { _ = os.Remove(temporary.Name()) }() // gone already after success

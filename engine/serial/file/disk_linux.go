@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// reserve takes the file's place on the disk at once, which also tells early that there is none. Measured on ext4: 100 MB are
-// written in 18 ms instead of 60, because the disk's blocks are not looked for page by page.
+// reserve takes the file's place on the disk at once, which also tells early that there is none. Measured on ext4: 100 MB take
+// 18 ms instead of 60, because a file that has no blocks yet is sent to the disk when it takes another's place.
 func reserve(f *os.File, size int64) error {
 	if size == 0 {
 		return nil
