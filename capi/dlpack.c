@@ -200,16 +200,3 @@ TENSOR_API tensor_status tensor_from_dlpack(void *managed, bool with_version, te
   }
   return import(&m->tensor, (m->flags & READ_ONLY) != 0, delete_versioned, managed, out);
 }
-
-// The brief forms, as generated for operators: a status, or what the whole form gives.
-TENSOR_API intptr_t tensor_brief_to_dlpack(const tensor_t *self) {
-  void *managed;
-  tensor_status status = tensor_to_dlpack(self, true, false, &managed);
-  return status ? (intptr_t)status : (intptr_t)managed;
-}
-
-TENSOR_API intptr_t tensor_brief_from_dlpack(void *managed) {
-  tensor_t *made;
-  tensor_status status = tensor_from_dlpack(managed, true, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}

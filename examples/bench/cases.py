@@ -55,6 +55,10 @@ def small() -> Iterator[Case]:
     yield "small: a[1:]", case("a[1:]", "a = fill(3)")
     yield "small: zeros(3)", case("t.zeros(3)")
     yield "small: a.sum()", case("a.sum()", "a = fill(3)")
+    yield "small: a[0]", case("a[0]", "a = fill(3)")
+    yield "small: 1 - a", case("1 - a", "a = fill(3)")
+    yield "small: a.shape", case("a.shape", "a = fill(3)")
+    yield "small: matmul 3x3", case("a @ a", "a = fill(3, 3)")
 
 
 def memory() -> Iterator[Case]:

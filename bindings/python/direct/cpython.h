@@ -93,6 +93,10 @@ PyObject *PyComplex_FromDoubles(double, double);
 int PySlice_Unpack(PyObject *, Py_ssize_t *, Py_ssize_t *, Py_ssize_t *);
 PyObject *PyDict_New(void);
 int PyDict_SetItem(PyObject *, PyObject *, PyObject *);
+int PyCapsule_IsValid(PyObject *, const char *);
+void *PyCapsule_GetPointer(PyObject *, const char *);
+int PyCapsule_SetName(PyObject *, const char *);
+PyObject *PyCapsule_New(void *, const char *, void (*)(PyObject *));
 PyObject *PyVectorcall_Call(PyObject *, PyObject *, PyObject *);
 
 // Outside the stable ABI.

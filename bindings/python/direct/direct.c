@@ -4,7 +4,7 @@
 
 library_functions library;
 PyTypeObject *tensor_type, *size_type;
-PyObject *dtypes[MOST_DTYPES], *cpu;
+PyObject *dtypes[MOST_DTYPES], *cpu, *dtype_keyword;
 
 // ------------------------------------------------------------------------------------------- calls
 
@@ -190,15 +190,20 @@ EXPORT PyObject *direct_function_class(void) {
 }
 
 // Tells what the callables need to know: the library's functions, and the classes, the dtypes and
-// the device of Python's side, which must live as long as the process.
-EXPORT void direct_start(const library_functions *functions, PyObject *tensor_class,
-                         PyObject *size_class, PyObject *dtype_tuple, PyObject *cpu_device) {
+// the device of Python's side, which must live as long as the process, and the keyword "dtype".
+// False when the functions are not those that this file knows.
+EXPORT bool direct_start(const library_functions *functions, int count, PyObject *tensor_class,
+                         PyObject *size_class, PyObject *dtype_tuple, PyObject *cpu_device,
+                         PyObject *dtype_name) {
+  if ((size_t)count * sizeof(void *) != sizeof library) return false;
   library = *functions;
+  Py_IncRef(dtype_keyword = dtype_name);
   tensor_type = (PyTypeObject *)tensor_class;
   size_type = (PyTypeObject *)size_class;
   cpu = cpu_device;
   for (Py_ssize_t i = 0; i < PyTuple_Size(dtype_tuple) && i < MOST_DTYPES; i++)
     dtypes[i] = PyTuple_GetItem(dtype_tuple, i);
+  return true;
 }
 
 // An entry, which is never freed: the word forms, what they do with their result, the type and
@@ -233,10 +238,11 @@ static function *new_function(PyObject *fallback, vectorcall how) {
   return f;
 }
 
-// A callable that tries the entries in their order and else calls `fallback`.
+// A callable that tries the entries in their order, or does what `how` tells, and else calls
+// `fallback`.
 EXPORT PyObject *direct_function(PyObject *fallback, const entry *const *entries, int count,
                                  int how) {
-  static const vectorcall calls[] = {call, reflected, subscript};
+  static const vectorcall calls[] = {call, reflected, subscript, make_tensor, receive, lend};
   function *f = count <= MOST_ENTRIES ? new_function(fallback, calls[how]) : NULL;
   if (!f) return NULL;
   f->count = count;
@@ -248,12 +254,5 @@ EXPORT PyObject *direct_function(PyObject *fallback, const entry *const *entries
 EXPORT PyObject *direct_getter(PyObject *fallback, int reads, const void *from) {
   function *f = new_function(fallback, get);
   if (f) f->reads = reads, f->from = from;
-  return (PyObject *)f;
-}
-
-// tensor(data, dtype=) of plain data; else it calls `fallback`.
-EXPORT PyObject *direct_maker(PyObject *fallback, PyObject *dtype_keyword) {
-  function *f = new_function(fallback, make_tensor);
-  if (f) Py_IncRef(f->keyword = dtype_keyword);
   return (PyObject *)f;
 }

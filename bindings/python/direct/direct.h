@@ -5,6 +5,7 @@
 //   arguments.c  a call's arguments, turned into those of a word form (../../../capi/value.h)
 //   getters.c    what is known of a tensor, as Python objects
 //   lists.c      nested lists of numbers, to and from tensors
+//   dlpack.c     capsules of DLPack, to and from tensors
 //   direct.c     the callables and classes
 #ifndef LIBTENSOR_PYTHON_DIRECT_H
 #define LIBTENSOR_PYTHON_DIRECT_H
@@ -59,9 +60,8 @@ typedef struct {
   PyObject *dict, *fallback;
   int count;
   const entry *entries[MOST_ENTRIES];
-  int reads;          // what a getter gives
-  const void *from;   // and the C function that knows it
-  PyObject *keyword;  // that make_tensor takes
+  int reads;         // what a getter gives
+  const void *from;  // and the C function that knows it
 } function;
 
 // What a getter gives: an int64_t, the dtype, the device, the one element, all elements as nested
@@ -70,8 +70,9 @@ typedef struct {
 enum { NUMBER, DTYPE, DEVICE, ELEMENT, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES };
 
 // How a callable is called: as a function, as the method of an operand on the right, as
-// __getitem__.
-enum { CALLS, REFLECTS, SUBSCRIPTS };
+// __getitem__; as tensor(data, dtype=), as the functions that make a tensor of a DLPack capsule and
+// a capsule of a tensor.
+enum { CALLS, REFLECTS, SUBSCRIPTS, MAKES_TENSOR, RECEIVES, LENDS };
 
 // The arguments of one call.
 typedef struct {
@@ -99,12 +100,15 @@ typedef struct {
   tensor_status (*make)(const void *, const int64_t *, int64_t, tensor_dtype, void **);
   tensor_status (*default_dtype)(tensor_dtype *);
   tensor_status (*default_device)(tensor_device *);
+  tensor_status (*to_dlpack)(const void *, bool, bool, void **);
+  tensor_status (*from_dlpack)(void *, bool, void **);
+  void (*free_dlpack)(void *, bool);
 } library_functions;
 
 // What Python's side has told.
 extern library_functions library;
 extern PyTypeObject *tensor_type, *size_type;
-extern PyObject *dtypes[MOST_DTYPES], *cpu;
+extern PyObject *dtypes[MOST_DTYPES], *cpu, *dtype_keyword;
 
 static inline size_t count_of(size_t flagged) { return flagged & ~PY_VECTORCALL_ARGUMENTS_OFFSET; }
 
@@ -121,9 +125,11 @@ bool fits(const entry *e, PyObject *const *args, Py_ssize_t n, PyObject *names, 
 PyObject *wrap(intptr_t handle);
 PyObject *call_fallback(const function *f, PyObject *const *args, size_t flagged, PyObject *names);
 
-// Vectorcalls of getters and of tensor(data, dtype=).
+// Vectorcalls.
 PyObject *get(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *make_tensor(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
+PyObject *receive(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
+PyObject *lend(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 
 // The elements of a tensor on the CPU as nested lists; NULL without an exception for another one.
 PyObject *list_of(const void *handle);

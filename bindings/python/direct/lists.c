@@ -181,7 +181,8 @@ PyObject *make_tensor(PyObject *self, PyObject *const *args, size_t flagged, PyO
   const function *f = (const function *)self;
   Py_ssize_t named = names ? PyTuple_Size(names) : 0;
   PyObject *result = NULL;
-  if (count_of(flagged) == 1 && (!named || (named == 1 && PyTuple_GetItem(names, 0) == f->keyword)))
+  if (count_of(flagged) == 1 &&
+      (!named || (named == 1 && PyTuple_GetItem(names, 0) == dtype_keyword)))
     result = tensor_of(args[0], named && args[1] != &_Py_NoneStruct ? args[1] : NULL);
   return result || PyErr_Occurred() ? result : call_fallback(f, args, flagged, names);
 }

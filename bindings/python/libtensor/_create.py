@@ -114,7 +114,7 @@ def as_dtype(dtype):
     return None if dtype is None else DTYPES[dtype_code(dtype, "tensor", "dtype")]
 
 
-@_direct.maker
+@_direct.special(_direct.MAKES_TENSOR)
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """Makes a tensor from a copy of `data`: a number, nested sequences of numbers, a tensor, or an array of another library.
 

@@ -9,19 +9,20 @@ import copyreg
 import ctypes
 import os
 import sys
-from ctypes import POINTER, c_char_p, c_int, c_void_p, py_object
+from ctypes import POINTER, c_bool, c_char_p, c_int, c_void_p, py_object
 from operator import attrgetter
 
 from ._library import Cell, Scalar, folders, free, library, path
 
 MAKES, VIEWS, CHANGES, SEVERAL, LISTS, TELLS = range(6)
 NUMBER, DTYPE, DEVICE, ELEMENT, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES = range(9)
-CALLS, REFLECTS, SUBSCRIPTS = range(3)
+CALLS, REFLECTS, SUBSCRIPTS, MAKES_TENSOR, RECEIVES, LENDS = range(6)
 required = object()
 
 # The library's functions that direct.h lists.
 FUNCTIONS = (
-    "free list_free dim sizes strides get_dtype dtype_size get_device data_ptr words_scalar_operand from_data get_default_dtype get_default_device"
+    *("free", "list_free", "dim", "sizes", "strides", "get_dtype", "dtype_size", "get_device", "data_ptr", "words_scalar_operand"),
+    *("from_data", "get_default_dtype", "get_default_device", "to_dlpack", "from_dlpack", "dlpack_free"),
 )
 
 
@@ -45,13 +46,13 @@ if direct:
     TensorBase = direct.direct_tensor_base()
     # Pickled and copied by name, as functions are.
     copyreg.pickle(direct.direct_function_class(), attrgetter("__qualname__"))
-    direct.direct_start.argtypes = c_void_p, py_object, py_object, py_object, py_object
+    direct.direct_start.restype = c_bool
+    direct.direct_start.argtypes = c_void_p, c_int, py_object, py_object, py_object, py_object, py_object
     direct.direct_entry.argtypes = c_void_p, c_void_p, c_int, py_object, c_int, c_char_p, c_int, py_object, py_object, py_object
     direct.direct_entry.restype = c_void_p
     direct.direct_function.argtypes = py_object, POINTER(c_void_p), c_int, c_int
     direct.direct_getter.argtypes = py_object, c_int, c_void_p
-    direct.direct_maker.argtypes = py_object, py_object
-    direct.direct_function.restype = direct.direct_getter.restype = direct.direct_maker.restype = py_object
+    direct.direct_function.restype = direct.direct_getter.restype = py_object
 else:
 
     class TensorBase:
@@ -64,8 +65,10 @@ else:
 def start(tensor, size, dtypes, cpu):
     """Tells the classes and constants of the Python side."""
     if direct:
-        functions = [address("tensor_" + name) for name in FUNCTIONS.split()]
-        direct.direct_start((c_void_p * len(functions))(*functions), tensor, size, dtypes, cpu)
+        functions = [address("tensor_" + name) for name in FUNCTIONS]
+        known = direct.direct_start((c_void_p * len(functions))(*functions), len(functions), tensor, size, dtypes, cpu, "dtype")
+        if not known:
+            raise ImportError("libtensor_direct.so is of another build than this package")
 
 
 def address(name):
@@ -157,6 +160,6 @@ def element(name):
     return getter(ELEMENT, name)
 
 
-def maker(function):
-    """The decorator of tensor(data, *, dtype=None, ...)."""
-    return described(direct.direct_maker(function, "dtype"), function) if direct else function
+def special(how):
+    """The decorator of a function of its own kind."""
+    return lambda function: callable_of(function, [], how) if direct else function

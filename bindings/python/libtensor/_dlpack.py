@@ -3,10 +3,10 @@
 import sys
 from ctypes import CFUNCTYPE, c_bool, c_char_p, c_int, c_void_p, cast, py_object
 
-from . import _dtypes
+from . import _direct, _dtypes
 from . import gen_functions as _f
 from ._interop import TYPES, View, from_interface, python_function, reachable
-from ._library import HANDLES, Cell, bind, bind_brief, cells, getter, last_error
+from ._library import Cell, bind, cells, getter, last_error
 from ._results import wrap
 from ._tensor import Tensor
 
@@ -19,15 +19,12 @@ dying_pointer = python_function("PyCapsule_GetPointer", c_void_p, c_void_p, c_ch
 
 c_export = bind("tensor_to_dlpack", c_void_p, c_bool, c_bool, c_void_p)
 c_import = bind("tensor_from_dlpack", c_void_p, c_bool, c_void_p)
-brief_export = bind_brief("tensor_brief_to_dlpack", c_void_p)
-brief_import = bind_brief("tensor_brief_from_dlpack", c_void_p)
 c_discard = getter("tensor_dlpack_free", None, c_void_p, c_bool)
 
 NAME, VERSIONED_NAME = b"dltensor", b"dltensor_versioned"
 USED_NAME, USED_VERSIONED_NAME = b"used_dltensor", b"used_dltensor_versioned"
 VERSION = (1, 1)
 CPU, CUDA = 1, 2
-new = object.__new__
 
 
 @CFUNCTYPE(None, c_void_p)
@@ -56,6 +53,12 @@ def managed(tensor, versioned, copy):
     address = cell.p
     cells.append(cell)
     return address
+
+
+@_direct.special(_direct.LENDS)
+def lend(tensor):
+    """A tensor's memory as a capsule of DLPack 1."""
+    return capsule_new(managed(tensor, True, False), VERSIONED_NAME, destructor)
 
 
 def export(tensor, stream, max_version, dl_device, copy):
@@ -98,7 +101,9 @@ def capsule_of(ext, copy):
         return ext.__dlpack__()
 
 
+@_direct.special(_direct.RECEIVES)
 def consume(capsule):
+    """The tensor over the memory of a capsule."""
     if type(capsule).__name__ != "PyCapsule":
         raise TypeError(f"from_dlpack(): an object with __dlpack__ or a DLPack capsule is needed, not {type(capsule).__name__}")
     versioned = bool(dying_is(id(capsule), VERSIONED_NAME))
@@ -128,16 +133,9 @@ def from_numpy(array):
     if array.__class__ is not ndarray:
         return from_other(array)
     try:
-        capsule = array.__dlpack__(max_version=VERSION)
-    except (BufferError, TypeError):  # a dtype that DLPack does not have, or a NumPy before 2.1
+        return consume(array.__dlpack__(max_version=VERSION))
+    except (BufferError, TypeError):  # a dtype or a geometry that DLPack does not have, or a NumPy before 2.1
         return from_numpy_slowly(array)
-    handle = brief_import(capsule_pointer(capsule, VERSIONED_NAME))
-    if handle < HANDLES:
-        return from_interface(array)  # which says what is wrong
-    capsule_rename(capsule, USED_VERSIONED_NAME)
-    made = new(Tensor)
-    made._h = handle
-    return made
 
 
 def from_other(array):
@@ -191,15 +189,11 @@ def to_numpy(tensor, force=False):
         tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
     if from_lent is None:
         find_from_lent()
-    address = brief_export(tensor._h)
-    if address < HANDLES:
-        return to_numpy_slowly(tensor)
     lent = Lent()
-    lent.capsule = capsule_new(address, VERSIONED_NAME, None)
     try:
+        lent.capsule = lend(tensor)
         return from_lent(lent)
     except (BufferError, RuntimeError, TypeError):
-        c_discard(address, True)
         return to_numpy_slowly(tensor)
 
 

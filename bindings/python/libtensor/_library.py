@@ -127,17 +127,6 @@ def bind(name, *argtypes):
     return function
 
 
-# Statuses are below it, handles are not.
-HANDLES = 1 << 12
-
-
-def bind_brief(name, *argtypes):
-    """A C function that returns its one result, or a status."""
-    function = bind(name, *argtypes)
-    function.restype = c_int64
-    return function
-
-
 def getter(name, result, *argtypes):
     """A C function that returns its result and does not block."""
     function = getattr(plain, name)

@@ -1,0 +1,30 @@
+// DLPack's capsules, which NumPy's arrays come and go in.
+#include "direct.h"
+
+static const char fresh[] = "dltensor_versioned", used[] = "used_dltensor_versioned";
+
+static void discard(PyObject *capsule) {
+  if (PyCapsule_IsValid(capsule, fresh))
+    library.free_dlpack(PyCapsule_GetPointer(capsule, fresh), true);
+}
+
+PyObject *receive(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
+  void *made;
+  if (count_of(flagged) == 1 && !names && PyCapsule_IsValid(args[0], fresh) &&
+      !library.from_dlpack(PyCapsule_GetPointer(args[0], fresh), true, &made)) {
+    PyCapsule_SetName(args[0], used);
+    return wrap((intptr_t)made);
+  }
+  return call_fallback((const function *)self, args, flagged, names);
+}
+
+PyObject *lend(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
+  void *handle, *managed;
+  if (count_of(flagged) == 1 && !names && read_tensor(args[0], &handle) &&
+      !library.to_dlpack(handle, true, false, &managed)) {
+    PyObject *capsule = PyCapsule_New(managed, fresh, discard);
+    if (!capsule) library.free_dlpack(managed, true);
+    return capsule;
+  }
+  return call_fallback((const function *)self, args, flagged, names);
+}
