@@ -2,6 +2,7 @@ package ops
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -175,6 +176,54 @@ func TestFloat16ConvertsAlikeInRunsAndAlone(t *testing.T) {
 				alone.Release()
 			}
 			run.Release()
+		}
+	}
+}
+
+// TestDivisionOfLargeIntegers: 64-bit integers that float64 does not hold divide as exactly as the others.
+func TestDivisionOfLargeIntegers(t *testing.T) {
+	limits := []int64{math.MinInt64, math.MinInt64 + 1, -1<<53 - 1, -1 << 53, -1 << 52, -1<<52 - 1, -7, -1, 0, 1, 3, 1<<52 - 1, 1 << 52, 1<<53 + 1, math.MaxInt64}
+	var as, bs []int64
+	for _, a := range limits {
+		for _, b := range limits {
+			if b != 0 {
+				as, bs = append(as, a), append(bs, b)
+			}
+		}
+	}
+	whole := func(values []int64) *tensor.Tensor {
+		x, err := tensor.Empty("test", []int64{int64(len(values))}, dtype.Int64, device.Host)
+		require.NoError(t, err)
+		copy(elements[int64](x), values)
+		t.Cleanup(x.Release)
+		return x
+	}
+	near := func(values []int64) []int64 { // those that a run of float64 divides
+		var out []int64
+		for _, v := range values {
+			out = append(out, v%(1<<51))
+		}
+		return out
+	}
+	for _, operands := range [][2][]int64{{as, bs}, {near(as), slices.Repeat([]int64{-3}, len(as))}} {
+		a, b := operands[0], operands[1]
+		floor, err := FloorDivide(nil, whole(a), whole(b))
+		require.NoError(t, err)
+		defer floor.Release()
+		rest, err := Remainder(nil, whole(a), whole(b))
+		require.NoError(t, err)
+		defer rest.Release()
+		fmod, err := Fmod(nil, whole(a), whole(b))
+		require.NoError(t, err)
+		defer fmod.Release()
+		for i := range a {
+			q, r := a[i]/b[i], a[i]%b[i]
+			require.Equal(t, r, elements[int64](fmod)[i], "fmod(%d, %d)", a[i], b[i])
+			if r != 0 && (r < 0) != (b[i] < 0) {
+				q, r = q-1, r+b[i]
+			}
+			require.Equal(t, q, elements[int64](floor)[i], "floor_divide(%d, %d)", a[i], b[i])
+			require.Equal(t, r, elements[int64](rest)[i], "remainder(%d, %d)", a[i], b[i])
 		}
 	}
 }

@@ -18,20 +18,27 @@ LT_INLINE T quotient(T a, T b) {
   else
     return wraps ? T(-a) : T(a / b);
 }
-template <class T>
-LT_INLINE T rest(T a, T b) {
-  if constexpr (sizeof(T) <= 4)
-    return T(a - quotient(a, b) * b);
-  else
-    return b == T(-1) ? T(0) : T(a % b);
-}
 
-template <class T>
-LT_INLINE T trunc_divide(T a, T b) {
-  if constexpr (kind_of<T> == kInteger)
-    return quotient(a, b);
+// finish(a, b, quotient(a, b)) over a run. Where floats of 64 bits convert many at a time, 64-bit
+// integers that they hold are divided as the shorter ones are.
+template <class T, class F>
+LT_INLINE void quotient_row(char *const *data, const int64_t *strides, int64_t n, F finish) {
+#ifdef __AVX512DQ__
+  if constexpr (sizeof(T) == 8)
+    return chunked<T, T, T>(data, strides, n, [&](T *out, int64_t m, const T *a, const T *b) {
+      constexpr uint64_t kHalf = (uint64_t)1 << 52;
+      uint64_t far = 0;
+      for (int64_t i = 0; i < m; i++)
+        far |= (((uint64_t)a[i] + kHalf) | ((uint64_t)b[i] + kHalf)) >> 53;
+#pragma GCC ivdep
+      for (int64_t i = 0; !far && i < m; i++)
+        out[i] = finish(a[i], b[i], T(double(a[i]) / double(b[i])));
+      for (int64_t i = 0; far && i < m; i++) out[i] = finish(a[i], b[i], quotient(a[i], b[i]));
+    });
   else
-    return sizeof(T) == 4 ? T(__builtin_truncf(float(a / b))) : T(__builtin_trunc(a / b));
+#endif
+    binary_row<T, T, T>(data, strides, n,
+                        [&](T a, T b) -> T { return finish(a, b, quotient(a, b)); });
 }
 
 template <class T>
@@ -39,23 +46,24 @@ LT_INLINE T fmod_slow(T a, T b) {
   return sizeof(T) == 4 ? T(__builtin_fmodf(a, b)) : T(__builtin_fmod(a, b));
 }
 
-// a - b trunc(a / b), exactly, while the quotient is small and the divisor finite: the product is
-// subtracted by a fused operation, and a quotient that was rounded up to an integer shows as a
-// negative rest. NaN comes out as it must.
+// a - b trunc(a / b), exactly, while the quotient is small and the divisor finite, and else sets
+// *far: the product is subtracted by a fused operation, and a quotient that was rounded up to an
+// integer shows as a negative rest. NaN comes out as it must.
 #if LT_FMA
 template <class T>
-LT_INLINE T fmod_fast(T a, T b, bool *exact) {
+LT_INLINE T fmod_fast(T a, T b, IntOf<T> *far) {
   constexpr bool narrow = sizeof(T) == 4;
   const T x = T(__builtin_fabs(a)), y = T(__builtin_fabs(b));
   const T q = narrow ? T(__builtin_truncf(float(x / y))) : T(__builtin_trunc(x / y));
-  *exact &= !(q >= T(narrow ? 0x1p22 : 0x1p51)) & !(y > T(narrow ? __FLT_MAX__ : __DBL_MAX__));
+  *far |= (q >= T(narrow ? 0x1p22 : 0x1p51) ? IntOf<T>(1) : IntOf<T>(0)) |
+          (y > T(narrow ? __FLT_MAX__ : __DBL_MAX__) ? IntOf<T>(1) : IntOf<T>(0));
   const T r =
       narrow ? T(__builtin_fmaf(float(-q), float(y), float(x))) : T(__builtin_fma(-q, y, x));
   return T(__builtin_copysign(r < 0 ? r + y : r, a));
 }
 #else
 template <class T>
-LT_INLINE T fmod_fast(T a, T b, bool *) {
+LT_INLINE T fmod_fast(T a, T b, IntOf<T> *) {
   return fmod_slow(a, b);
 }
 #endif
@@ -83,9 +91,9 @@ template <class T, class F>
 LT_INLINE void fmod_row(char *const *data, const int64_t *strides, int64_t n, F finish) {
   chunked<T, T, T>(data, strides, n, [&](T *out, int64_t m, const T *a, const T *b) {
     T r[chunk_of<T>];
-    bool exact = true;
-    for (int64_t i = 0; i < m; i++) r[i] = fmod_fast(a[i], b[i], &exact);
-    if (!exact)
+    IntOf<T> far = 0;
+    for (int64_t i = 0; i < m; i++) r[i] = fmod_fast(a[i], b[i], &far);
+    if (far)
       for (int64_t i = 0; i < m; i++) r[i] = fmod_slow(a[i], b[i]);
 #pragma GCC ivdep
     for (int64_t i = 0; i < m; i++) out[i] = finish(a[i], b[i], r[i]);
@@ -97,26 +105,32 @@ LT_INLINE void fmod_row(char *const *data, const int64_t *strides, int64_t n, F 
     template <class T>                                                                    \
     static void row(char *const *data, const int64_t *strides, int64_t n, const void *) { \
       if constexpr (kind_of<T> == kInteger)                                               \
-        binary_row<T, T, T>(data, strides, n, [](T a, T b) -> T { return INTEGER; });     \
-      else                                                                                \
-        fmod_row<T>(data, strides, n, [](T a, T b, T r) -> T {                            \
+        quotient_row<T>(data, strides, n, [](T a, T b, T q) -> T {                        \
           (void)a;                                                                        \
           (void)b;                                                                        \
-          return FLOATING;                                                                \
+          return INTEGER;                                                                 \
         });                                                                               \
+      else                                                                                \
+        FLOATING;                                                                         \
     }                                                                                     \
   };
+#define LT_FMOD_ROW(FINISH)                              \
+  fmod_row<T>(data, strides, n, [](T a, T b, T r) -> T { \
+    (void)a;                                             \
+    (void)b;                                             \
+    return FINISH;                                       \
+  })
 
 template <class T>
-LT_INLINE T floor_divide(T a, T b) {
-  const T q = quotient(a, b);
-  return (a < 0) != (b < 0) && T(q * b) != a ? T(q - 1) : q;
+LT_INLINE T trunc_divide(T a, T b) {
+  return sizeof(T) == 4 ? T(__builtin_truncf(float(a / b))) : T(__builtin_trunc(a / b));
 }
 
-LT_BINARY(TruncDivide, trunc_divide(a, b))
-LT_DIVISION(FloorDivide, floor_divide(a, b), floor_from_fmod(a, b, r))
-LT_DIVISION(Remainder, to_divisor_sign(rest(a, b), b), to_divisor_sign(r, b))
-LT_DIVISION(Fmod, rest(a, b), r)
+LT_DIVISION(TruncDivide, q, (binary_row<T, T, T>(data, strides, n, trunc_divide<T>)))
+LT_DIVISION(FloorDivide, (a < 0) != (b < 0) && T(q * b) != a ? T(q - 1) : q,
+            LT_FMOD_ROW(floor_from_fmod(a, b, r)))
+LT_DIVISION(Remainder, to_divisor_sign(T(a - q * b), b), LT_FMOD_ROW(to_divisor_sign(r, b)))
+LT_DIVISION(Fmod, T(a - q * b), LT_FMOD_ROW(r))
 
 }  // namespace
 }  // namespace lt
