@@ -255,7 +255,7 @@ func (f frame) setTensorAt(i int, err error, t *tensor.Tensor) error {
 	}
 	s, err := newTensor(t)
 	if err == nil {
-		*(*unsafe.Pointer)(f.result(i)) = C.lt_address(s)
+		*(*unsafe.Pointer)(f.result(i)) = handleOf(s)
 	}
 	return err
 }
@@ -323,7 +323,7 @@ func (f frame) setListAt(i int, tensors []*tensor.Tensor) error {
 			}
 			return err
 		}
-		handles[k] = C.lt_address(s)
+		handles[k] = handleOf(s)
 	}
 	*(*list)(f.result(i)) = list{array, int64(n)}
 	return nil
@@ -337,7 +337,7 @@ func (f frame) setStorage(err error, s *storage.Storage) error {
 	if err != nil {
 		return err
 	}
-	*(*unsafe.Pointer)(f.result(0)) = C.lt_address(h)
+	*(*unsafe.Pointer)(f.result(0)) = handleOf(h)
 	return nil
 }
 
@@ -349,7 +349,7 @@ func (f frame) setGenerator(err error, g *random.Generator) error {
 	if err != nil {
 		return err
 	}
-	*(*unsafe.Pointer)(f.result(0)) = C.lt_address(h)
+	*(*unsafe.Pointer)(f.result(0)) = handleOf(h)
 	return nil
 }
 

@@ -71,7 +71,6 @@ int64_t lt_grow(int64_t slots) {
 
 _Atomic(lt_slot *) *lt_freed(void) { return &freed; }
 int64_t *lt_taken(void) { return &taken; }
-void *lt_address(lt_slot *slot) { return (char *)slot + slot->generation % LT_TAGS * 8; }
 
 void lt_fail(int32_t code, const char *text) {
   (void)code;

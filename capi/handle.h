@@ -63,6 +63,5 @@ int64_t lt_grow(int64_t slots);  // makes more slots usable, returns how many th
 _Atomic(lt_slot *) *lt_freed(void);  // queue of slots whose handles were freed
 int64_t *lt_taken(void);             // how many slots are not free, kept by Go
 void lt_fail(int32_t code, const char *message);
-void *lt_address(lt_slot *slot);  // the slot's handle
 
 #endif

@@ -65,6 +65,11 @@ func slotOf(handle unsafe.Pointer) *slot {
 	return of((*C.lt_slot)(unsafe.Pointer(uintptr(handle) &^ (C.LT_SLOT_BYTES - 1))))
 }
 
+// handleOf is the handle of a slot in its present generation, as find in handle.c reads it.
+func handleOf(c *C.lt_slot) unsafe.Pointer {
+	return unsafe.Add(unsafe.Pointer(c), c.generation%C.LT_TAGS*8)
+}
+
 // take gives a free slot what a handle is to hold, making more slots when too few are out of quarantine.
 func take(t *tensor.Tensor, st *storage.Storage, g *random.Generator) (*slot, error) {
 	slots.Lock()

@@ -19,24 +19,22 @@ type pool[T any] struct {
 // put keeps x, or returns false when the pool is full.
 func (p *pool[T]) put(x *T) bool {
 	p.Lock()
-	defer p.Unlock()
-	if len(p.free) == parkedKept {
-		return false
+	room := len(p.free) < parkedKept
+	if room {
+		p.free = append(p.free, x)
 	}
-	p.free = append(p.free, x)
-	return true
+	p.Unlock()
+	return room
 }
 
 // take gives the object that was put last, nil when there is none.
-func (p *pool[T]) take() *T {
+func (p *pool[T]) take() (x *T) {
 	p.Lock()
-	defer p.Unlock()
-	n := len(p.free)
-	if n == 0 {
-		return nil
+	if n := len(p.free); n > 0 {
+		x = p.free[n-1]
+		p.free = p.free[:n-1]
 	}
-	x := p.free[n-1]
-	p.free = p.free[:n-1]
+	p.Unlock()
 	return x
 }
 
