@@ -33,7 +33,7 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 		if err != nil {
 			return fail(err)
 		}
-		defer t.Release()
+		defer t.Recycle()
 		f.number = t
 	}
 	if err := calls[c.op](f); err != nil {

@@ -59,24 +59,37 @@ func Run(op string, k *kernel.Kernel, compute dtype.DType, outputs int, operands
 	return nil
 }
 
-// runTiny serves a few elements of one dtype that lie side by side, and reports whether that is what the operands are.
+// runTiny serves a few elements of one dtype that lie side by side, and reports whether that is what the operands are. One
+// may be a number of another dtype.
 func runTiny(tiny kernel.Tiny, d dtype.DType, operands []*tensor.Tensor) bool {
 	n := operands[0].Numel()
 	if n > kernel.TinyLimit {
 		return false
 	}
+	var data [3]unsafe.Pointer
 	var strides [3]uintptr
+	number := 0
 	for i, t := range operands {
+		data[i] = t.Data()
 		switch {
 		case t.DType() != d:
-			return false
+			if !t.IsNumber() || i == 0 || number != 0 {
+				return false
+			}
+			number = i
 		case t.Numel() == n && t.IsContiguous():
 			strides[i] = uintptr(d.Size())
 		case t.Numel() != 1:
 			return false
 		}
 	}
-	tiny(operands[0].Data(), operands[1].Data(), operands[2].Data(), strides[0], strides[1], strides[2], n)
+	if number != 0 {
+		l := loops.Get().(*kernel.Loop)
+		defer loops.Put(l)
+		tensor.Put(unsafe.Pointer(&l.Params), d, operands[number].Item())
+		data[number] = unsafe.Pointer(&l.Params)
+	}
+	tiny(data[0], data[1], data[2], strides[0], strides[1], strides[2], n)
 	return true
 }
 

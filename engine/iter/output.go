@@ -14,7 +14,11 @@ import (
 func Shape(op string, operands ...*tensor.Tensor) ([]int64, error) {
 	sizes := operands[0].Sizes()
 	for _, t := range operands[1:] {
-		if slices.Equal(sizes, t.Sizes()) {
+		if t.Dim() == 0 || slices.Equal(sizes, t.Sizes()) {
+			continue
+		}
+		if len(sizes) == 0 {
+			sizes = t.Sizes()
 			continue
 		}
 		var err error

@@ -168,7 +168,7 @@ func fill(op string, out, self *tensor.Tensor, result dtype.DType, v dtype.Scala
 	if err != nil {
 		return nil, err
 	}
-	defer number.Release()
+	defer number.Recycle()
 	iter.Copy(to, number)
 	return to, nil
 }

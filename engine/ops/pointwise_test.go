@@ -36,6 +36,32 @@ func values(x *tensor.Tensor) []float64 {
 
 type binary func(out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 
+// Few elements take another way than many; both convert the number to the computing dtype alike.
+func TestNumbersGiveFewAndManyElementsTheSameBits(t *testing.T) {
+	few, many := ramp(t, dtype.Float32, 3), ramp(t, dtype.Float32, 100)
+	copy(elements[float32](few), elements[float32](many))
+	for _, s := range []dtype.Scalar{dtype.FloatScalar(0.1), dtype.FloatScalar(1e300), dtype.IntScalar(1<<60 + 1<<36 + 1), dtype.BoolScalar(true)} {
+		number, err := tensor.Number(s)
+		require.NoError(t, err)
+		defer number.Release()
+		before := number.Item()
+		for name, run := range map[string]func(a *tensor.Tensor) (*tensor.Tensor, error){
+			"a * number": func(a *tensor.Tensor) (*tensor.Tensor, error) { return Mul(nil, a, number) },
+			"number * a": func(a *tensor.Tensor) (*tensor.Tensor, error) { return Mul(nil, number, a) },
+		} {
+			short, err := run(few)
+			require.NoError(t, err)
+			long, err := run(many)
+			require.NoError(t, err)
+			assert.Equal(t, []int64{3}, short.Sizes())
+			assert.Equal(t, elements[float32](long)[:3], elements[float32](short), "%s with %v", name, s)
+			assert.Equal(t, before, number.Item(), "%s changes the number", name)
+			short.Release()
+			long.Release()
+		}
+	}
+}
+
 func TestDivisionRounding(t *testing.T) {
 	inf := math.Inf(1)
 	for name, c := range map[string]struct {

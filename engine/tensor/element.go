@@ -79,7 +79,11 @@ func Put(p unsafe.Pointer, d dtype.DType, s dtype.Scalar) {
 	case dtype.Float16, dtype.BFloat16:
 		*(*uint16)(p) = fromFloat(d, s.Float())
 	case dtype.Float32:
-		*(*float32)(p) = float32(s.Float())
+		if s.Kind == dtype.KindInt { // rounds once
+			*(*float32)(p) = float32(s.I)
+		} else {
+			*(*float32)(p) = float32(s.Float())
+		}
 	case dtype.Float64:
 		*(*float64)(p) = s.Float()
 	case dtype.Complex64:

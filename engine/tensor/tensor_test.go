@@ -86,6 +86,9 @@ func TestElementsRoundTripInEveryDType(t *testing.T) {
 	assert.Equal(t, int64(255), tensor.Get(p, dtype.Uint8).I)
 	tensor.Put(p, dtype.Int32, dtype.FloatScalar(math.NaN()))
 	assert.Equal(t, int64(0), tensor.Get(p, dtype.Int32).I)
+	justAboveHalf := int64(1<<60 + 1<<36 + 1) // by way of float64 it would be a tie
+	tensor.Put(p, dtype.Float32, dtype.IntScalar(justAboveHalf))
+	assert.Equal(t, float64(1<<60+1<<37), tensor.Get(p, dtype.Float32).Float())
 }
 
 func TestNumbersKeepAllBits(t *testing.T) {
