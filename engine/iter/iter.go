@@ -17,6 +17,9 @@ import (
 // Grain is the number of elements below which work is not split.
 const Grain = 1 << 15
 
+// streamBytes is the size of an output from which it is written past the caches: none holds it until it is read.
+const streamBytes = 1 << 26
+
 var loops = sync.Pool{New: func() any { return new(kernel.Loop) }}
 
 // Params are values that a kernel reads beside its operands, each in 16 bytes.
@@ -54,6 +57,7 @@ func Run(op string, k *kernel.Kernel, compute dtype.DType, outputs int, operands
 		letter++
 	}
 	arrange(l, outputs, operands)
+	l.Stream = operands[0].Numel()*operands[0].DType().Size() >= streamBytes
 	split(l, kernel.Elementwise)
 	loops.Put(l)
 	return nil

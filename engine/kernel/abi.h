@@ -29,11 +29,12 @@ typedef struct {
 
 // One run of an elementwise kernel over strided operands. Dimension 0 is the innermost. An operand
 // whose memory dtype differs from the dtype that the row computes in is converted block by block on
-// its way in or out.
+// its way in or out. `stream` asks for stores that pass the caches by, for outputs larger than
+// them.
 typedef struct {
   uintptr_t row;
   int32_t operands, outputs, ndim;
-  uint8_t memory[LT_OPERANDS], compute[LT_OPERANDS];
+  uint8_t memory[LT_OPERANDS], compute[LT_OPERANDS], stream;
   uintptr_t data[LT_OPERANDS];
   int64_t sizes[LT_DIMS];
   int64_t strides[LT_OPERANDS][LT_DIMS];  // bytes

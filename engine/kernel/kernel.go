@@ -61,6 +61,7 @@ type Loop struct {
 	Row                     uintptr
 	Operands, Outputs, Ndim int32
 	Memory, Compute         [MaxOperands]dtype.DType
+	Stream                  bool
 	Data                    [MaxOperands]uintptr
 	Sizes                   [64]int64
 	Strides                 [MaxOperands][64]int64

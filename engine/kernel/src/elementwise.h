@@ -1,10 +1,11 @@
 // Drives rows over strided operands: direct where every operand already has the row's dtype,
-// through small blocks on the stack where some must be converted, in tiles where operands disagree
-// on which dimension is fast.
+// through small blocks on the stack where some must be converted or streamed, in tiles where
+// operands disagree on which dimension is fast.
 #ifndef LIBTENSOR_KERNEL_ELEMENTWISE_H
 #define LIBTENSOR_KERNEL_ELEMENTWISE_H
 
 #include "cast.h"
+#include "stream.h"
 #include "transpose.h"
 
 namespace lt {
@@ -99,6 +100,13 @@ LT_INLINE void for_rows(const lt_loop *l, Cursor start, int64_t *strides, F row)
   });
 }
 
+// An output that no operand is read from, dense along dimension 0.
+LT_INLINE bool can_stream(const lt_loop *l, int output) {
+  bool fresh = !wants_tiles(l) && l->sizes[0] >= kBlock;
+  for (int k = l->outputs; k < l->operands; k++) fresh = fresh && l->data[k] != l->data[output];
+  return fresh && l->strides[output][0] == dtype_size(l->memory[output]);
+}
+
 void run_elementwise(const lt_loop *l) {
   const lt_row row = (lt_row)l->row;
   Cursor start;
@@ -109,7 +117,11 @@ void run_elementwise(const lt_loop *l) {
   for (int k = 0; k < l->operands; k++) {
     start.data[k] = (char *)l->data[k];
     strides[k] = l->strides[k][0];
-    if (l->memory[k] == l->compute[k]) continue;
+    if (l->memory[k] == l->compute[k]) {
+      if (l->stream && k < l->outputs && can_stream(l, k)) casts[k] = find_stream(strides[k]);
+      convert = convert || casts[k];
+      continue;
+    }
     bool single = k >= l->outputs;
     for (int d = 0; d < l->ndim; d++) single = single && l->strides[k][d] == 0;
     if (single) {  // one value for all elements is converted once
@@ -146,6 +158,7 @@ void run_elementwise(const lt_loop *l) {
           casts[k](blocks[k], block_strides[k], at.data[k] + i * strides[k], strides[k], m);
     }
   });
+  finish_streams();
 }
 
 // The dimension along which src is dense while dst is dense along dimension 0; 0 where there is

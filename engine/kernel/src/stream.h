@@ -1,0 +1,57 @@
+// Stores past the caches, for outputs that are larger than them: a plain store reads a cache line
+// before it writes it, and drives out what is still to be read.
+#ifndef LIBTENSOR_KERNEL_STREAM_H
+#define LIBTENSOR_KERNEL_STREAM_H
+
+#include "cast.h"
+
+namespace lt {
+namespace {
+
+#if defined(__x86_64__)
+
+constexpr int64_t kLine = 64;  // bytes
+
+template <int64_t kSize>
+void stream_row(const char *src, int64_t, char *dst, int64_t, int64_t n) {
+  int64_t left = n * kSize, head = -(intptr_t)dst & (kLine - 1);
+  if (head > left) head = left;
+  memcpy(dst, src, (size_t)head);
+  for (src += head, dst += head, left -= head; left >= kLine; left -= kLine) {
+    for (int64_t i = 0; i < kLine; i += 16)
+      _mm_stream_si128((__m128i *)(dst + i), _mm_loadu_si128((const __m128i *)(src + i)));
+    src += kLine, dst += kLine;
+  }
+  memcpy(dst, src, (size_t)left);
+}
+
+// The stores of n dense elements of a size; nullptr where there are none.
+LT_INLINE CastRow find_stream(int64_t size) {
+  switch (size) {
+    case 1:
+      return stream_row<1>;
+    case 2:
+      return stream_row<2>;
+    case 4:
+      return stream_row<4>;
+    case 8:
+      return stream_row<8>;
+    case 16:
+      return stream_row<16>;
+  }
+  return nullptr;
+}
+
+// Other threads see streamed bytes only after this.
+LT_INLINE void finish_streams() { _mm_sfence(); }
+
+#else
+
+LT_INLINE CastRow find_stream(int64_t) { return nullptr; }
+LT_INLINE void finish_streams() {}
+
+#endif
+
+}  // namespace
+}  // namespace lt
+#endif
