@@ -101,13 +101,19 @@ static bool read_operand(PyObject *o, arguments *a, lt_value *v) {
   return a->operand;
 }
 
+bool read_slice(PyObject *o, Py_ssize_t *start, Py_ssize_t *stop, Py_ssize_t *step) {
+  if (o->type != &PySlice_Type) return false;
+  if (!PySlice_Unpack(o, start, stop, step)) return true;
+  PyErr_Clear();
+  return false;
+}
+
 static bool read_index(PyObject *o, tensor_index *to) {
   Py_ssize_t start, stop, step;
   void *handle;
   if (read_int(o, &to->start)) {
     to->kind = TENSOR_INDEX_INT;
-  } else if (o->type == &PySlice_Type) {
-    if (PySlice_Unpack(o, &start, &stop, &step)) return PyErr_Clear(), false;
+  } else if (read_slice(o, &start, &stop, &step)) {
     to->kind = TENSOR_INDEX_SLICE, to->start = start, to->stop = stop, to->step = step;
   } else if (o == &_Py_NoneStruct) {
     to->kind = TENSOR_INDEX_NEW_AXIS;

@@ -57,8 +57,10 @@ static PyObject *invoke(const entry *e, arguments *a, PyObject *first) {
   return result_of(e, a, given, first);
 }
 
-PyObject *call_fallback(const function *f, PyObject *const *args, size_t flagged, PyObject *names) {
+PyObject *or_fallback(PyObject *result, const function *f, PyObject *const *args, size_t flagged,
+                      PyObject *names) {
   PyObject *keywords = NULL;
+  if (result || PyErr_Occurred()) return result;
   Py_ssize_t n = (Py_ssize_t)count_of(flagged);
   if (names) {
     if (!(keywords = PyDict_New())) return NULL;
@@ -68,21 +70,22 @@ PyObject *call_fallback(const function *f, PyObject *const *args, size_t flagged
         return NULL;
       }
   }
-  PyObject *result = PyObject_VectorcallDict(f->fallback, args, flagged, keywords);
+  result = PyObject_VectorcallDict(f->fallback, args, flagged, keywords);
   if (keywords) Py_DecRef(keywords);
   return result;
 }
 
-// The result of the first entry that fits; NULL without an exception when the fallback has to act.
-static PyObject *try_entries(const function *f, PyObject *const *args, Py_ssize_t n,
-                             PyObject *names) {
+// The result of the first of some entries that fits; NULL without an exception when the fallback
+// has to act.
+static PyObject *try_entries(const entry *const *entries, int count, PyObject *const *args,
+                             Py_ssize_t n, PyObject *names) {
   PyObject *result = NULL;
   bool fit = false;
-  for (int i = 0; i < f->count && !fit; i++) {
+  for (int i = 0; i < count && !fit; i++) {
     arguments a;
     a.held = NULL, a.operand = a.many = NULL;
-    fit = fits(f->entries[i], args, n, names, &a);
-    if (fit) result = invoke(f->entries[i], &a, n ? args[0] : NULL);
+    fit = fits(entries[i], args, n, names, &a);
+    if (fit) result = invoke(entries[i], &a, n ? args[0] : NULL);
     if (a.held) Py_DecRef(a.held);
     free(a.many);
     if (a.operand) library.free(a.operand);
@@ -93,8 +96,8 @@ static PyObject *try_entries(const function *f, PyObject *const *args, Py_ssize_
 static PyObject *call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
   const function *f = (const function *)self;
   Py_ssize_t n = (Py_ssize_t)count_of(flagged);
-  PyObject *result = try_entries(f, args, n, names);
-  return result || PyErr_Occurred() ? result : call_fallback(f, args, flagged, names);
+  PyObject *result = try_entries(f->entries, f->count, args, n, names);
+  return or_fallback(result, f, args, flagged, names);
 }
 
 // other - tensor: the entries have the operands the other way round.
@@ -102,8 +105,8 @@ static PyObject *reflected(PyObject *self, PyObject *const *args, size_t flagged
   const function *f = (const function *)self;
   PyObject *result = NULL;
   if (count_of(flagged) == 2 && !names)
-    result = try_entries(f, (PyObject *const[]){args[1], args[0]}, 2, NULL);
-  return result || PyErr_Occurred() ? result : call_fallback(f, args, flagged, names);
+    result = try_entries(f->entries, f->count, (PyObject *const[]){args[1], args[0]}, 2, NULL);
+  return or_fallback(result, f, args, flagged, names);
 }
 
 // tensor[int] and tensor[slice], by the entries of select and slice; other keys by the next entry.
@@ -112,24 +115,20 @@ static PyObject *subscript(PyObject *self, PyObject *const *args, size_t flagged
   arguments a;
   lt_value *v = a.values;
   PyObject *result = NULL;
-  if (count_of(flagged) != 2 || names || !read_tensor(args[0], &v->pointer))
-    return call_fallback(f, args, flagged, names);
-  a.held = NULL, a.operand = a.many = NULL, a.number = false;
-  v[1].i = 0;
   Py_ssize_t start, stop, step;
-  if (read_int(args[1], &v[2].i)) {
-    result = invoke(f->entries[0], &a, NULL);
-  } else if (args[1]->type == &PySlice_Type) {
-    if (PySlice_Unpack(args[1], &start, &stop, &step)) {
-      PyErr_Clear();
-    } else {
+  if (count_of(flagged) == 2 && !names && read_tensor(args[0], &v->pointer)) {
+    a.number = false;
+    v[1].i = 0;
+    if (read_int(args[1], &v[2].i)) {
+      result = invoke(f->entries[0], &a, NULL);
+    } else if (read_slice(args[1], &start, &stop, &step)) {
       v[2].i = start, v[3].i = stop, v[4].i = step;
       result = invoke(f->entries[1], &a, NULL);
+    } else {
+      result = try_entries(f->entries + 2, 1, args, 2, NULL);
     }
-  } else if (fits(f->entries[2], args, 2, NULL, &a)) {
-    result = invoke(f->entries[2], &a, NULL);
   }
-  return result || PyErr_Occurred() ? result : call_fallback(f, args, flagged, names);
+  return or_fallback(result, f, args, flagged, names);
 }
 
 // ------------------------------------------------------------------------------------------- types

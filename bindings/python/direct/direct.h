@@ -116,6 +116,7 @@ static inline size_t count_of(size_t flagged) { return flagged & ~PY_VECTORCALL_
 bool read_tensor(PyObject *o, void **handle);
 bool read_int(PyObject *o, int64_t *to);
 bool read_dtype(PyObject *o, int64_t *to);
+bool read_slice(PyObject *o, Py_ssize_t *start, Py_ssize_t *stop, Py_ssize_t *step);
 
 // Tells whether the arguments fit the entry, and converts them. `names` are those of the keywords
 // among args[n:], NULL for none.
@@ -123,7 +124,10 @@ bool fits(const entry *e, PyObject *const *args, Py_ssize_t n, PyObject *names, 
 
 // The Tensor that owns a handle, a new reference.
 PyObject *wrap(intptr_t handle);
-PyObject *call_fallback(const function *f, PyObject *const *args, size_t flagged, PyObject *names);
+
+// The result, or what the fallback gives where there is neither a result nor an exception.
+PyObject *or_fallback(PyObject *result, const function *f, PyObject *const *args, size_t flagged,
+                      PyObject *names);
 
 // Vectorcalls.
 PyObject *get(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
@@ -131,7 +135,8 @@ PyObject *make_tensor(PyObject *self, PyObject *const *args, size_t flagged, PyO
 PyObject *receive(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *lend(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 
-// The elements of a tensor on the CPU as nested lists; NULL without an exception for another one.
+// The elements of a tensor on the CPU as nested lists; NULL without an exception for another one
+// and for 16-bit numbers.
 PyObject *list_of(const void *handle);
 
 #endif

@@ -15,7 +15,7 @@ PyObject *receive(PyObject *self, PyObject *const *args, size_t flagged, PyObjec
     PyCapsule_SetName(args[0], used);
     return wrap((intptr_t)made);
   }
-  return call_fallback((const function *)self, args, flagged, names);
+  return or_fallback(NULL, (const function *)self, args, flagged, names);
 }
 
 PyObject *lend(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
@@ -26,5 +26,5 @@ PyObject *lend(PyObject *self, PyObject *const *args, size_t flagged, PyObject *
     if (!capsule) library.free_dlpack(managed, true);
     return capsule;
   }
-  return call_fallback((const function *)self, args, flagged, names);
+  return or_fallback(NULL, (const function *)self, args, flagged, names);
 }

@@ -82,5 +82,5 @@ PyObject *get(PyObject *self, PyObject *const *args, size_t flagged, PyObject *n
   PyObject *result = NULL;
   if ((n == 1 || n == 2) && !names && read_tensor(args[0], &handle))
     result = read(f, args[0], handle, n == 2 ? args[1] : NULL);
-  return result || PyErr_Occurred() ? result : call_fallback(f, args, flagged, names);
+  return or_fallback(result, f, args, flagged, names);
 }

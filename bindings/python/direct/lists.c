@@ -184,27 +184,10 @@ PyObject *make_tensor(PyObject *self, PyObject *const *args, size_t flagged, PyO
   if (count_of(flagged) == 1 &&
       (!named || (named == 1 && PyTuple_GetItem(names, 0) == dtype_keyword)))
     result = tensor_of(args[0], named && args[1] != &_Py_NoneStruct ? args[1] : NULL);
-  return result || PyErr_Occurred() ? result : call_fallback(f, args, flagged, names);
+  return or_fallback(result, f, args, flagged, names);
 }
 
 // ------------------------------------------------------------------------- from a tensor to lists
-
-static double widen_half(uint16_t bits) {
-  int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  uint64_t wide = (uint64_t)(bits >> 15) << 63;
-  double sign = bits >> 15 ? -1.0 : 1.0, value;
-  if (!exponent) return sign * fraction * 0x1p-24;
-  wide |= (uint64_t)(exponent == 31 ? 2047 : exponent - 15 + 1023) << 52 | (uint64_t)fraction << 42;
-  memcpy(&value, &wide, sizeof value);
-  return value;
-}
-
-static double widen_bfloat16(uint16_t bits) {
-  uint32_t wide = (uint32_t)bits << 16;
-  float value;
-  memcpy(&value, &wide, sizeof value);
-  return value;
-}
 
 typedef struct {
   const int64_t *sizes, *strides;
@@ -212,7 +195,8 @@ typedef struct {
   tensor_dtype dtype;
 } layout;
 
-// Fills a list with n numbers, or makes one number where `list` is NULL. NULL on failure.
+// Fills a list with n numbers, or makes one number where `list` is NULL. NULL on failure, and
+// without an exception for dtypes that C does not have.
 static PyObject *numbers(PyListObject *list, int64_t n, const char *p, int64_t step,
                          tensor_dtype dtype) {
   PyObject *one = NULL;
@@ -231,8 +215,6 @@ static PyObject *numbers(PyListObject *list, int64_t n, const char *p, int64_t s
     EACH(TENSOR_INT16, int16_t, PyLong_FromLong(*x))
     EACH(TENSOR_INT32, int32_t, PyLong_FromLong(*x))
     EACH(TENSOR_INT64, int64_t, PyLong_FromLongLong(*x))
-    EACH(TENSOR_FLOAT16, uint16_t, PyFloat_FromDouble(widen_half(*x)))
-    EACH(TENSOR_BFLOAT16, uint16_t, PyFloat_FromDouble(widen_bfloat16(*x)))
     EACH(TENSOR_FLOAT32, float, PyFloat_FromDouble(*x))
     EACH(TENSOR_FLOAT64, double, PyFloat_FromDouble(*x))
     EACH(TENSOR_COMPLEX64, float, PyComplex_FromDoubles(x[0], x[1]))

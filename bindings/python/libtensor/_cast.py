@@ -25,10 +25,10 @@ def to(self, *args, **kwargs):
     tensor([1., 2.])
     """
     if len(args) == 1 and not kwargs and isinstance(self, Tensor):
-        to = args[0]
-        if to.__class__ is _dtypes.dtype:
-            return self if self.dtype is to else _f.to(self, dtype=to)
-        if (to is CPU or to.__class__ is str and to == "cpu") and self.device is CPU:
+        target = args[0]
+        if target.__class__ is _dtypes.dtype:
+            return self if self.dtype is target else _f.to(self, dtype=target)
+        if (target is CPU or target.__class__ is str and target == "cpu") and self.device is CPU:
             return self
     if args:
         first = args[0]

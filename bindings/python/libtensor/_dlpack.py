@@ -45,20 +45,20 @@ def device(tensor):
     return (CPU, 0) if found.type == "cpu" else (CUDA, found.index)
 
 
-def managed(tensor, versioned, copy):
-    """The address of the DLManagedTensor or DLManagedTensorVersioned of a tensor."""
+def capsule_with(tensor, versioned, copy):
+    """A capsule with the DLManagedTensorVersioned of a tensor, or with its DLManagedTensor."""
     cell = cells.pop() if cells else Cell()
     if c_export(tensor._h, versioned, copy, cell.address):
         raise BufferError(last_error().decode())
-    address = cell.p
+    capsule = capsule_new(cell.p, VERSIONED_NAME if versioned else NAME, destructor)
     cells.append(cell)
-    return address
+    return capsule
 
 
 @_direct.special(_direct.LENDS)
 def lend(tensor):
     """A tensor's memory as a capsule of DLPack 1."""
-    return capsule_new(managed(tensor, True, False), VERSIONED_NAME, destructor)
+    return capsule_with(tensor, True, False)
 
 
 def export(tensor, stream, max_version, dl_device, copy):
@@ -70,7 +70,7 @@ def export(tensor, stream, max_version, dl_device, copy):
             raise BufferError(f"a tensor on device {here} cannot be exported to device {tuple(dl_device)}")
         tensor, copy = tensor.cpu(), None
     versioned = max_version is not None and max_version[0] >= 1
-    return capsule_new(managed(tensor, versioned, bool(copy)), VERSIONED_NAME if versioned else NAME, destructor)
+    return capsule_with(tensor, versioned, bool(copy))
 
 
 def to_dlpack(tensor):
