@@ -113,6 +113,7 @@ test-node: setup $(ADDON) ## The Node addon's suite, with every operator beside 
 bench: setup ## Timings beside NumPy, and PyTorch where it is installed (never part of a test)
 	$(PYTHON) examples/bench/run.py
 	$(PYTHON) examples/bench/files.py
+	$(PYTHON) examples/bench/small.py
 
 lint: tools $(VENV)/ready bindings/node/node_modules/.package-lock.json ## Formatters and linters of every language
 	@.ci/lint
