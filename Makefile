@@ -12,6 +12,8 @@ OPENBLAS := build/openblas/libscipy_openblas64_.so
 ADDON := bindings/node/build/libtensor.node
 
 export LIBTENSOR_OPENBLAS ?= $(CURDIR)/$(OPENBLAS)
+# Tests, vet and the library are compiled alike, so that go's cache serves each what another has compiled.
+export GOFLAGS ?= -trimpath -buildmode=pie
 
 .PHONY: help demo test test-go test-c test-python test-node test-install bench lint generate install clean tools setup lib
 
@@ -35,7 +37,7 @@ lib: $(LIB) $(DIRECT) ## Build the shared libraries
 # go decides what is out of date, so that the rule always runs.
 $(LIB): FORCE $(OPENBLAS)
 	@echo "building $@"
-	@go build -trimpath -buildmode=c-shared -o $@ \
+	@go build -buildmode=c-shared -o $@ \
 	  -ldflags '-s -w -extldflags "-Wl,-soname,$(SONAME) -Wl,--version-script=$(CURDIR)/capi/tensor.map"' ./capi
 	@rm -f build/libtensor.h
 	@ln -sf libtensor.so build/$(SONAME)

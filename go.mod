@@ -3,7 +3,9 @@ module github.com/libtensor/libtensor
 go 1.26
 
 require (
-	github.com/mattn/go-pointer v0.0.1 // indirect
-	github.com/stretchr/testify v1.12.1 // indirect
-	go.yaml.in/yaml/v3 v3.0.6 // indirect
+	github.com/mattn/go-pointer v0.0.1
+	github.com/stretchr/testify v1.12.1
+	go.yaml.in/yaml/v3 v3.0.6
 )
+
+ignore ./bindings/node/node_modules

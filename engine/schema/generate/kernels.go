@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,6 +23,8 @@ var tiers = []tier{
 }
 
 const kernelDir = "engine/kernel"
+
+var importsC = regexp.MustCompile(`(?m)^import "C"$`)
 
 var includeLine = regexp.MustCompile(`(?m)^#include "([^"]+)"`)
 
@@ -89,7 +92,8 @@ package %s
 
 // #cgo CXXFLAGS: -O3 -std=c++17%s -fno-exceptions -fno-rtti -fvisibility=hidden -Wall -Wextra
 import "C"
-`, goBanner, constraint(t), u, u, t.name, u, t.flags))
+
+%s`, goBanner, constraint(t), u, u, t.name, u, t.flags, cached(t.name+"_"+u)))
 		}
 		var imports, decls, tables strings.Builder
 		for _, u := range units {
@@ -114,6 +118,32 @@ func init() { register("%s", unsafe.Pointer(C.lt_get_%s())) }
 `, goBanner, constraint(t), decls.String(), t.name, tables.String(), t.name, t.name, imports.String(), t.name, t.name))
 	}
 	return nil
+}
+
+// cached is an export that makes go's build cache serve a package: for a shared library it looks for the header of every
+// package that imports "C", and compiles those anew that have none.
+func cached(name string) string {
+	return fmt.Sprintf("//export lt_cached_%s\nfunc lt_cached_%s() {}\n", name, name)
+}
+
+// generateCached gives the hand-written packages of the engine that import "C" such an export.
+func generateCached(out *output) error {
+	return filepath.WalkDir("engine", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && path == "engine/schema" {
+			return filepath.SkipDir // it has no C, only templates of it
+		}
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasPrefix(entry.Name(), "gen_") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || !importsC.Match(text) {
+			return err
+		}
+		dir := filepath.Dir(path)
+		name := filepath.Base(dir)
+		out.write(dir+"/gen_cached.go", fmt.Sprintf("%spackage %s\n\nimport \"C\"\n\n%s", goBanner, name, cached(name)))
+		return nil
+	})
 }
 
 func constraint(t tier) string {

@@ -77,6 +77,9 @@ func run() error {
 	if err := generateKernels(out); err != nil {
 		return err
 	}
+	if err := generateCached(out); err != nil {
+		return err
+	}
 	ops, err := schema.Load("engine/schema/operators")
 	if err != nil {
 		return err

@@ -7,3 +7,6 @@ package hyperbolic
 
 // #cgo CXXFLAGS: -O3 -std=c++17 -march=x86-64-v4 -fno-exceptions -fno-rtti -fvisibility=hidden -Wall -Wextra
 import "C"
+
+//export lt_cached_avx512_hyperbolic
+func lt_cached_avx512_hyperbolic() {}

@@ -5,3 +5,6 @@ package sort
 
 // #cgo CXXFLAGS: -O3 -std=c++17 -fno-exceptions -fno-rtti -fvisibility=hidden -Wall -Wextra
 import "C"
+
+//export lt_cached_baseline_sort
+func lt_cached_baseline_sort() {}
