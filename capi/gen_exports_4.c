@@ -1028,7 +1028,7 @@ TENSOR_API intptr_t tensor_words_detach(lt_value *a) {
 }
 
 TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unbind", "out");
+  LT_RESULT(out, "unbind", "out"); LT_RESULT(out_len, "unbind", "out_len");
   lt_value a[2];
   lt_frame frame = {.op = 535, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unbind", "self");
@@ -1043,7 +1043,7 @@ TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor
 TENSOR_API intptr_t tensor_words_unbind(lt_value *a) { return tensor_unbind(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split", "out");
+  LT_RESULT(out, "split", "out"); LT_RESULT(out_len, "split", "out_len");
   lt_value a[3];
   lt_frame frame = {.op = 536, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "split", "self");
@@ -1059,7 +1059,7 @@ TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, 
 TENSOR_API intptr_t tensor_words_split(lt_value *a) { return tensor_split(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t *split_size, int64_t split_size_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split.sizes", "out");
+  LT_RESULT(out, "split.sizes", "out"); LT_RESULT(out_len, "split.sizes", "out_len");
   lt_value a[3];
   lt_frame frame = {.op = 537, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "split.sizes", "self");
@@ -1075,7 +1075,7 @@ TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t 
 TENSOR_API intptr_t tensor_words_split_sizes(lt_value *a) { return tensor_split_sizes(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split_with_sizes", "out");
+  LT_RESULT(out, "split_with_sizes", "out"); LT_RESULT(out_len, "split_with_sizes", "out_len");
   lt_value a[3];
   lt_frame frame = {.op = 538, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "split_with_sizes", "self");
@@ -1091,7 +1091,7 @@ TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int
 TENSOR_API intptr_t tensor_words_split_with_sizes(lt_value *a) { return tensor_split_with_sizes(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "chunk", "out");
+  LT_RESULT(out, "chunk", "out"); LT_RESULT(out_len, "chunk", "out_len");
   lt_value a[3];
   lt_frame frame = {.op = 539, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "chunk", "self");
@@ -1107,7 +1107,7 @@ TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int6
 TENSOR_API intptr_t tensor_words_chunk(lt_value *a) { return tensor_chunk(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_unsafe_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unsafe_chunk", "out");
+  LT_RESULT(out, "unsafe_chunk", "out"); LT_RESULT(out_len, "unsafe_chunk", "out_len");
   lt_value a[3];
   lt_frame frame = {.op = 540, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unsafe_chunk", "self");
@@ -1123,7 +1123,7 @@ TENSOR_API tensor_status tensor_unsafe_chunk(const tensor_t *self, int64_t chunk
 TENSOR_API intptr_t tensor_words_unsafe_chunk(lt_value *a) { return tensor_unsafe_chunk(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_unsafe_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unsafe_split", "out");
+  LT_RESULT(out, "unsafe_split", "out"); LT_RESULT(out_len, "unsafe_split", "out_len");
   lt_value a[3];
   lt_frame frame = {.op = 541, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unsafe_split", "self");
@@ -1139,7 +1139,7 @@ TENSOR_API tensor_status tensor_unsafe_split(const tensor_t *self, int64_t split
 TENSOR_API intptr_t tensor_words_unsafe_split(lt_value *a) { return tensor_unsafe_split(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_unsafe_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unsafe_split_with_sizes", "out");
+  LT_RESULT(out, "unsafe_split_with_sizes", "out"); LT_RESULT(out_len, "unsafe_split_with_sizes", "out_len");
   lt_value a[3];
   lt_frame frame = {.op = 542, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unsafe_split_with_sizes", "self");
@@ -1155,7 +1155,7 @@ TENSOR_API tensor_status tensor_unsafe_split_with_sizes(const tensor_t *self, co
 TENSOR_API intptr_t tensor_words_unsafe_split_with_sizes(lt_value *a) { return tensor_unsafe_split_with_sizes(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "tensor_split", "out");
+  LT_RESULT(out, "tensor_split", "out"); LT_RESULT(out_len, "tensor_split", "out_len");
   lt_value a[3];
   lt_frame frame = {.op = 543, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split", "self");
@@ -1171,7 +1171,7 @@ TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t secti
 TENSOR_API intptr_t tensor_words_tensor_split(lt_value *a) { return tensor_tensor_split(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "tensor_split.indices", "out");
+  LT_RESULT(out, "tensor_split.indices", "out"); LT_RESULT(out_len, "tensor_split.indices", "out_len");
   lt_value a[3];
   lt_frame frame = {.op = 544, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split.indices", "self");
@@ -1187,7 +1187,7 @@ TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const
 TENSOR_API intptr_t tensor_words_tensor_split_indices(lt_value *a) { return tensor_tensor_split_indices(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const tensor_t *tensor_indices_or_sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "tensor_split.tensor", "out");
+  LT_RESULT(out, "tensor_split.tensor", "out"); LT_RESULT(out_len, "tensor_split.tensor", "out_len");
   lt_value a[3];
   lt_frame frame = {.op = 545, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split.tensor", "self");
@@ -1203,7 +1203,7 @@ TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const 
 TENSOR_API intptr_t tensor_words_tensor_split_tensor(lt_value *a) { return tensor_tensor_split_tensor(a[0].pointer, a[1].pointer, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "hsplit", "out");
+  LT_RESULT(out, "hsplit", "out"); LT_RESULT(out_len, "hsplit", "out_len");
   lt_value a[2];
   lt_frame frame = {.op = 546, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hsplit", "self");
@@ -1218,7 +1218,7 @@ TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, t
 TENSOR_API intptr_t tensor_words_hsplit(lt_value *a) { return tensor_hsplit(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "hsplit.indices", "out");
+  LT_RESULT(out, "hsplit.indices", "out"); LT_RESULT(out_len, "hsplit.indices", "out_len");
   lt_value a[2];
   lt_frame frame = {.op = 547, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hsplit.indices", "self");
@@ -1233,7 +1233,7 @@ TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64
 TENSOR_API intptr_t tensor_words_hsplit_indices(lt_value *a) { return tensor_hsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "vsplit", "out");
+  LT_RESULT(out, "vsplit", "out"); LT_RESULT(out_len, "vsplit", "out_len");
   lt_value a[2];
   lt_frame frame = {.op = 548, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "vsplit", "self");
@@ -1248,7 +1248,7 @@ TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, t
 TENSOR_API intptr_t tensor_words_vsplit(lt_value *a) { return tensor_vsplit(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "vsplit.indices", "out");
+  LT_RESULT(out, "vsplit.indices", "out"); LT_RESULT(out_len, "vsplit.indices", "out_len");
   lt_value a[2];
   lt_frame frame = {.op = 549, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "vsplit.indices", "self");
@@ -1263,7 +1263,7 @@ TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64
 TENSOR_API intptr_t tensor_words_vsplit_indices(lt_value *a) { return tensor_vsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "dsplit", "out");
+  LT_RESULT(out, "dsplit", "out"); LT_RESULT(out_len, "dsplit", "out_len");
   lt_value a[2];
   lt_frame frame = {.op = 550, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "dsplit", "self");
@@ -1278,7 +1278,7 @@ TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, t
 TENSOR_API intptr_t tensor_words_dsplit(lt_value *a) { return tensor_dsplit(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_dsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "dsplit.indices", "out");
+  LT_RESULT(out, "dsplit.indices", "out"); LT_RESULT(out_len, "dsplit.indices", "out_len");
   lt_value a[2];
   lt_frame frame = {.op = 551, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "dsplit.indices", "self");
