@@ -15957,6 +15957,7 @@ def set_memory_limit(nbytes):
         raise _failure(status)
 
 
+@_open
 def fail_allocation(countdown):
     """Makes the allocation of tensor memory number `countdown` from now on fail with TENSOR_ERROR_MEMORY, once, in whichever thread it
     happens; 1 is the next one, 0 takes it back. For tests of what a program does without memory.
