@@ -162,7 +162,7 @@ func (s *Storage) Share(op string) error {
 		copy(unsafe.Slice((*byte)(m.data), s.nbytes), s.Bytes())
 	}
 	s.free()
-	s.data, s.capacity, s.readOnly = m.data, 0, false
+	s.data, s.readOnly = m.data, false
 	behind := &region{fd: m.fd, length: s.nbytes, shared: true, counted: s.nbytes, key: [2]uint64{uint64(m.device), uint64(m.id)}}
 	s.backing = behind
 	memory.blocks.Add(1)
