@@ -5,6 +5,7 @@ const native = require('./lib/native.js');
 const constants = require('./lib/constants.js');
 const { tensor, asTensor, float } = require('./lib/create.js');
 const { slice } = require('./lib/access.js');
+require('./lib/show.js');
 const files = require('./lib/files.js');
 const { scope } = require('./lib/scope.js');
 const { version } = require('./package.json');
@@ -12,3 +13,6 @@ const { version } = require('./package.json');
 const { install, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
 
 module.exports = { ...operators, ...constants, ...files, tensor, asTensor, float, slice, scope, version };
+
+// For compilers that take the default export for a property.
+Object.defineProperty(module.exports, 'default', { value: module.exports });
