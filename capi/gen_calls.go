@@ -1429,6 +1429,7 @@ var calls = [...]func(frame) error{
 	func(f frame) error { return ops.ResetPeakMemoryStats() },                                                // reset_peak_memory_stats
 	func(f frame) error { return ops.EmptyCache() },                                                          // empty_cache
 	func(f frame) error { return ops.SetMemoryLimit(f.int(0)) },                                              // set_memory_limit
+	func(f frame) error { return ops.FailAllocation(f.int(0)) },                                              // fail_allocation
 	func(f frame) error { r0, err := ops.View(f.tensor(0), f.ints(1)); return f.setTensors(err, r0) },        // view
 	func(f frame) error { r0, err := ops.ViewDtype(f.tensor(0), f.dtype(1)); return f.setTensors(err, r0) },  // view.dtype
 	func(f frame) error { r0, err := ops.ViewAs(f.tensor(0), f.tensor(1)); return f.setTensors(err, r0) },    // view_as

@@ -2,8 +2,8 @@
 #include "export.h"
 
 TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_location, bool mmap, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len) {
-  LT_RESULT(names, "load_dict", "names");
-  LT_RESULT(tensors, "load_dict", "tensors");
+  LT_RESULT(names, "load_dict", "names"); LT_RESULT(names_len, "load_dict", "names_len");
+  LT_RESULT(tensors, "load_dict", "tensors"); LT_RESULT(tensors_len, "load_dict", "tensors_len");
   lt_value a[3];
   lt_frame frame = {.op = 120, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "load_dict", "path"); a[0].text = path;
@@ -43,8 +43,8 @@ TENSOR_API tensor_status tensor_safetensors_save(const char *const *names, int64
 }
 
 TENSOR_API tensor_status tensor_safetensors_load_file(const char *path, const char *const *only, int64_t only_len, bool mmap, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char **metadata) {
-  LT_RESULT(names, "safetensors_load_file", "names");
-  LT_RESULT(tensors, "safetensors_load_file", "tensors");
+  LT_RESULT(names, "safetensors_load_file", "names"); LT_RESULT(names_len, "safetensors_load_file", "names_len");
+  LT_RESULT(tensors, "safetensors_load_file", "tensors"); LT_RESULT(tensors_len, "safetensors_load_file", "tensors_len");
   LT_RESULT(metadata, "safetensors_load_file", "metadata");
   lt_value a[3];
   lt_frame frame = {.op = 123, .mode = LT_FUNCTION, .args = a};
@@ -61,8 +61,8 @@ TENSOR_API tensor_status tensor_safetensors_load_file(const char *path, const ch
 }
 
 TENSOR_API tensor_status tensor_safetensors_load(const tensor_t *data, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char **metadata) {
-  LT_RESULT(names, "safetensors_load", "names");
-  LT_RESULT(tensors, "safetensors_load", "tensors");
+  LT_RESULT(names, "safetensors_load", "names"); LT_RESULT(names_len, "safetensors_load", "names_len");
+  LT_RESULT(tensors, "safetensors_load", "tensors"); LT_RESULT(tensors_len, "safetensors_load", "tensors_len");
   LT_RESULT(metadata, "safetensors_load", "metadata");
   lt_value a[1];
   lt_frame frame = {.op = 124, .mode = LT_FUNCTION, .args = a};
@@ -78,8 +78,8 @@ TENSOR_API tensor_status tensor_safetensors_load(const tensor_t *data, char ***n
 
 TENSOR_API tensor_status tensor_safetensors_open(const char *path, char **header, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len) {
   LT_RESULT(header, "safetensors_open", "header");
-  LT_RESULT(names, "safetensors_open", "names");
-  LT_RESULT(tensors, "safetensors_open", "tensors");
+  LT_RESULT(names, "safetensors_open", "names"); LT_RESULT(names_len, "safetensors_open", "names_len");
+  LT_RESULT(tensors, "safetensors_open", "tensors"); LT_RESULT(tensors_len, "safetensors_open", "tensors_len");
   lt_value a[1];
   lt_frame frame = {.op = 125, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "safetensors_open", "path"); a[0].text = path;
@@ -180,8 +180,8 @@ TENSOR_API tensor_status tensor_npz_save_bytes(const char *const *names, int64_t
 }
 
 TENSOR_API tensor_status tensor_npz_load(const char *path, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len) {
-  LT_RESULT(names, "npz_load", "names");
-  LT_RESULT(tensors, "npz_load", "tensors");
+  LT_RESULT(names, "npz_load", "names"); LT_RESULT(names_len, "npz_load", "names_len");
+  LT_RESULT(tensors, "npz_load", "tensors"); LT_RESULT(tensors_len, "npz_load", "tensors_len");
   lt_value a[1];
   lt_frame frame = {.op = 132, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npz_load", "path"); a[0].text = path;
@@ -194,8 +194,8 @@ TENSOR_API tensor_status tensor_npz_load(const char *path, char ***names, int64_
 }
 
 TENSOR_API tensor_status tensor_npz_load_bytes(const tensor_t *data, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len) {
-  LT_RESULT(names, "npz_load_bytes", "names");
-  LT_RESULT(tensors, "npz_load_bytes", "tensors");
+  LT_RESULT(names, "npz_load_bytes", "names"); LT_RESULT(names_len, "npz_load_bytes", "names_len");
+  LT_RESULT(tensors, "npz_load_bytes", "tensors"); LT_RESULT(tensors_len, "npz_load_bytes", "tensors_len");
   lt_value a[1];
   lt_frame frame = {.op = 133, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "npz_load_bytes", "data");
@@ -1711,7 +1711,7 @@ TENSOR_API intptr_t tensor_words_nonzero(lt_value *a) {
 }
 
 TENSOR_API tensor_status tensor_nonzero_numpy(const tensor_t *self, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "nonzero_numpy", "out");
+  LT_RESULT(out, "nonzero_numpy", "out"); LT_RESULT(out_len, "nonzero_numpy", "out_len");
   lt_value a[1];
   lt_frame frame = {.op = 177, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nonzero_numpy", "self");
@@ -2282,7 +2282,7 @@ TENSOR_API intptr_t tensor_words_index_reduce(lt_value *a) {
 TENSOR_API intptr_t tensor_words_index_reduce_(lt_value *a) { return tensor_index_reduce_(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].text, a[5].i); }
 
 TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "where.condition", "out");
+  LT_RESULT(out, "where.condition", "out"); LT_RESULT(out_len, "where.condition", "out_len");
   lt_value a[1];
   lt_frame frame = {.op = 190, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where.condition", "condition");
@@ -2565,7 +2565,7 @@ TENSOR_API intptr_t tensor_words_atleast_1d(lt_value *a) {
 }
 
 TENSOR_API tensor_status tensor_atleast_1d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "atleast_1d.sequence", "out");
+  LT_RESULT(out, "atleast_1d.sequence", "out"); LT_RESULT(out_len, "atleast_1d.sequence", "out_len");
   lt_value a[1];
   lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "atleast_1d.sequence", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
@@ -2597,7 +2597,7 @@ TENSOR_API intptr_t tensor_words_atleast_2d(lt_value *a) {
 }
 
 TENSOR_API tensor_status tensor_atleast_2d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "atleast_2d.sequence", "out");
+  LT_RESULT(out, "atleast_2d.sequence", "out"); LT_RESULT(out_len, "atleast_2d.sequence", "out_len");
   lt_value a[1];
   lt_frame frame = {.op = 203, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "atleast_2d.sequence", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
@@ -2629,7 +2629,7 @@ TENSOR_API intptr_t tensor_words_atleast_3d(lt_value *a) {
 }
 
 TENSOR_API tensor_status tensor_atleast_3d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "atleast_3d.sequence", "out");
+  LT_RESULT(out, "atleast_3d.sequence", "out"); LT_RESULT(out_len, "atleast_3d.sequence", "out_len");
   lt_value a[1];
   lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "atleast_3d.sequence", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
@@ -2643,7 +2643,7 @@ TENSOR_API tensor_status tensor_atleast_3d_sequence(const tensor_t *const *tenso
 TENSOR_API intptr_t tensor_words_atleast_3d_sequence(lt_value *a) { return tensor_atleast_3d_sequence(a[0].list.data, a[0].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_broadcast_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "broadcast_tensors", "out");
+  LT_RESULT(out, "broadcast_tensors", "out"); LT_RESULT(out_len, "broadcast_tensors", "out_len");
   lt_value a[1];
   lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "broadcast_tensors", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
@@ -2657,7 +2657,7 @@ TENSOR_API tensor_status tensor_broadcast_tensors(const tensor_t *const *tensors
 TENSOR_API intptr_t tensor_words_broadcast_tensors(lt_value *a) { return tensor_broadcast_tensors(a[0].list.data, a[0].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_meshgrid(const tensor_t *const *tensors, int64_t tensors_len, const char *indexing, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "meshgrid", "out");
+  LT_RESULT(out, "meshgrid", "out"); LT_RESULT(out_len, "meshgrid", "out_len");
   lt_value a[2];
   lt_frame frame = {.op = 207, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "meshgrid", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
@@ -3159,7 +3159,7 @@ TENSOR_API intptr_t tensor_words_as_strided_scatter(lt_value *a) {
 }
 
 TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int64_t *shape, int64_t shape_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unravel_index", "out");
+  LT_RESULT(out, "unravel_index", "out"); LT_RESULT(out_len, "unravel_index", "out_len");
   lt_value a[2];
   lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], indices, LT_TENSOR, "unravel_index", "indices");

@@ -3017,7 +3017,7 @@ TENSOR_API tensor_status tensor_histogram_edges_out(const tensor_t *self, const 
 TENSOR_API intptr_t tensor_words_histogram_edges(lt_value *a) { return tensor_histogram_edges(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "histogramdd", "out");
+  LT_RESULT(out, "histogramdd", "out"); LT_RESULT(out_len, "histogramdd", "out_len");
   lt_value a[5];
   lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogramdd", "self");
@@ -3035,7 +3035,7 @@ TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t 
 TENSOR_API intptr_t tensor_words_histogramdd(lt_value *a) { return tensor_histogramdd(a[0].pointer, a[1].list.data, a[1].list.length, NULL, 0, a[3].pointer, a[4].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const tensor_t *const *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "histogramdd.edges", "out");
+  LT_RESULT(out, "histogramdd.edges", "out"); LT_RESULT(out_len, "histogramdd.edges", "out_len");
   lt_value a[5];
   lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogramdd.edges", "self");
@@ -3197,7 +3197,7 @@ TENSOR_API intptr_t tensor_words_nanquantile_scalar(lt_value *a) {
 }
 
 TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spacing, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "gradient", "out");
+  LT_RESULT(out, "gradient", "out"); LT_RESULT(out_len, "gradient", "out_len");
   lt_value a[4];
   lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gradient", "self");
@@ -3214,7 +3214,7 @@ TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spa
 TENSOR_API intptr_t tensor_words_gradient(lt_value *a) { return tensor_gradient(a[0].pointer, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_gradient_scalars(const tensor_t *self, const tensor_scalar *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "gradient.scalars", "out");
+  LT_RESULT(out, "gradient.scalars", "out"); LT_RESULT(out_len, "gradient.scalars", "out_len");
   lt_value a[4];
   lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gradient.scalars", "self");
@@ -3229,7 +3229,7 @@ TENSOR_API tensor_status tensor_gradient_scalars(const tensor_t *self, const ten
 }
 
 TENSOR_API tensor_status tensor_gradient_tensors(const tensor_t *self, const tensor_t *const *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "gradient.tensors", "out");
+  LT_RESULT(out, "gradient.tensors", "out"); LT_RESULT(out_len, "gradient.tensors", "out_len");
   lt_value a[4];
   lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gradient.tensors", "self");

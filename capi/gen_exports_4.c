@@ -207,10 +207,18 @@ TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes) {
   return status;
 }
 
+TENSOR_API tensor_status tensor_fail_allocation(int64_t countdown) {
+  lt_value a[1];
+  lt_frame frame = {.op = 498, .mode = LT_FUNCTION, .args = a};
+  a[0].i = countdown;
+  tensor_status status = lt_invoke(&frame, "fail_allocation");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
   LT_RESULT(out, "view", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 498, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 499, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view", "self");
   LT_SPAN(size, size_len, "view", "size"); a[1].list.data = size, a[1].list.length = size_len;
   tensor_status status = lt_invoke(&frame, "view");
@@ -229,7 +237,7 @@ TENSOR_API intptr_t tensor_words_view(lt_value *a) {
 TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "view.dtype", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 499, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 500, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view.dtype", "self");
   LT_ENUM(dtype, -1, 13, "view.dtype", "dtype"); a[1].i = dtype;
   tensor_status status = lt_invoke(&frame, "view.dtype");
@@ -248,7 +256,7 @@ TENSOR_API intptr_t tensor_words_view_dtype(lt_value *a) {
 TENSOR_API tensor_status tensor_view_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "view_as", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 500, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 501, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view_as", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "view_as", "other");
   tensor_status status = lt_invoke(&frame, "view_as");
@@ -267,7 +275,7 @@ TENSOR_API intptr_t tensor_words_view_as(lt_value *a) {
 TENSOR_API tensor_status tensor_reshape(const tensor_t *self, const int64_t *shape, int64_t shape_len, tensor_t **out) {
   LT_RESULT(out, "reshape", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 501, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 502, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "reshape", "self");
   LT_SPAN(shape, shape_len, "reshape", "shape"); a[1].list.data = shape, a[1].list.length = shape_len;
   tensor_status status = lt_invoke(&frame, "reshape");
@@ -286,7 +294,7 @@ TENSOR_API intptr_t tensor_words_reshape(lt_value *a) {
 TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "reshape_as", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 502, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 503, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "reshape_as", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "reshape_as", "other");
   tensor_status status = lt_invoke(&frame, "reshape_as");
@@ -305,7 +313,7 @@ TENSOR_API intptr_t tensor_words_reshape_as(lt_value *a) {
 TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim, int64_t end_dim, tensor_t **out) {
   LT_RESULT(out, "flatten", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 503, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 504, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "flatten", "self");
   a[1].i = start_dim;
   a[2].i = end_dim;
@@ -325,7 +333,7 @@ TENSOR_API intptr_t tensor_words_flatten(lt_value *a) {
 TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len, tensor_t **out) {
   LT_RESULT(out, "unflatten", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 504, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 505, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unflatten", "self");
   a[1].i = dim;
   LT_SPAN(sizes, sizes_len, "unflatten", "sizes"); a[2].list.data = sizes, a[2].list.length = sizes_len;
@@ -345,7 +353,7 @@ TENSOR_API intptr_t tensor_words_unflatten(lt_value *a) {
 TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ravel", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 505, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 506, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ravel", "self");
   tensor_status status = lt_invoke(&frame, "ravel");
   if (status == TENSOR_OK) {
@@ -363,7 +371,7 @@ TENSOR_API intptr_t tensor_words_ravel(lt_value *a) {
 TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "t.matrix", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 506, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 507, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
   tensor_status status = lt_invoke(&frame, "t.matrix");
   if (status == TENSOR_OK) {
@@ -374,7 +382,7 @@ TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 506, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 507, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
   tensor_status status = lt_invoke(&frame, "t.matrix");
   return status;
@@ -391,7 +399,7 @@ TENSOR_API intptr_t tensor_words_t_matrix_(lt_value *a) { return tensor_t_matrix
 TENSOR_API tensor_status tensor_transpose(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
   LT_RESULT(out, "transpose", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 507, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 508, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "transpose", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -404,7 +412,7 @@ TENSOR_API tensor_status tensor_transpose(const tensor_t *self, int64_t dim0, in
 
 TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t dim1) {
   lt_value a[3];
-  lt_frame frame = {.op = 507, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 508, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "transpose", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -423,7 +431,7 @@ TENSOR_API intptr_t tensor_words_transpose_(lt_value *a) { return tensor_transpo
 TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, int64_t axis1, tensor_t **out) {
   LT_RESULT(out, "swapaxes", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 508, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 509, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapaxes", "self");
   a[1].i = axis0;
   a[2].i = axis1;
@@ -436,7 +444,7 @@ TENSOR_API tensor_status tensor_swapaxes(const tensor_t *self, int64_t axis0, in
 
 TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t axis1) {
   lt_value a[3];
-  lt_frame frame = {.op = 508, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 509, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapaxes", "self");
   a[1].i = axis0;
   a[2].i = axis1;
@@ -455,7 +463,7 @@ TENSOR_API intptr_t tensor_words_swapaxes_(lt_value *a) { return tensor_swapaxes
 TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out) {
   LT_RESULT(out, "swapdims", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 509, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 510, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapdims", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -468,7 +476,7 @@ TENSOR_API tensor_status tensor_swapdims(const tensor_t *self, int64_t dim0, int
 
 TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t dim1) {
   lt_value a[3];
-  lt_frame frame = {.op = 509, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 510, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapdims", "self");
   a[1].i = dim0;
   a[2].i = dim1;
@@ -487,7 +495,7 @@ TENSOR_API intptr_t tensor_words_swapdims_(lt_value *a) { return tensor_swapdims
 TENSOR_API tensor_status tensor_permute(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "permute", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 510, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 511, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "permute", "self");
   LT_SPAN(dims, dims_len, "permute", "dims"); a[1].list.data = dims, a[1].list.length = dims_len;
   tensor_status status = lt_invoke(&frame, "permute");
@@ -506,7 +514,7 @@ TENSOR_API intptr_t tensor_words_permute(lt_value *a) {
 TENSOR_API tensor_status tensor_movedim(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out) {
   LT_RESULT(out, "movedim", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 511, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 512, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "movedim", "self");
   a[1].i = source;
   a[2].i = destination;
@@ -526,7 +534,7 @@ TENSOR_API intptr_t tensor_words_movedim(lt_value *a) {
 TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out) {
   LT_RESULT(out, "movedim.list", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 512, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 513, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "movedim.list", "self");
   LT_SPAN(source, source_len, "movedim.list", "source"); a[1].list.data = source, a[1].list.length = source_len;
   LT_SPAN(destination, destination_len, "movedim.list", "destination"); a[2].list.data = destination, a[2].list.length = destination_len;
@@ -546,7 +554,7 @@ TENSOR_API intptr_t tensor_words_movedim_list(lt_value *a) {
 TENSOR_API tensor_status tensor_moveaxis(const tensor_t *self, int64_t source, int64_t destination, tensor_t **out) {
   LT_RESULT(out, "moveaxis", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 513, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 514, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "moveaxis", "self");
   a[1].i = source;
   a[2].i = destination;
@@ -566,7 +574,7 @@ TENSOR_API intptr_t tensor_words_moveaxis(lt_value *a) {
 TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_t *source, int64_t source_len, const int64_t *destination, int64_t destination_len, tensor_t **out) {
   LT_RESULT(out, "moveaxis.list", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 514, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 515, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "moveaxis.list", "self");
   LT_SPAN(source, source_len, "moveaxis.list", "source"); a[1].list.data = source, a[1].list.length = source_len;
   LT_SPAN(destination, destination_len, "moveaxis.list", "destination"); a[2].list.data = destination, a[2].list.length = destination_len;
@@ -586,7 +594,7 @@ TENSOR_API intptr_t tensor_words_moveaxis_list(lt_value *a) {
 TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "T", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 515, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 516, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "T", "self");
   tensor_status status = lt_invoke(&frame, "T");
   if (status == TENSOR_OK) {
@@ -604,7 +612,7 @@ TENSOR_API intptr_t tensor_words_T(lt_value *a) {
 TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "mT", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 516, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 517, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mT", "self");
   tensor_status status = lt_invoke(&frame, "mT");
   if (status == TENSOR_OK) {
@@ -622,7 +630,7 @@ TENSOR_API intptr_t tensor_words_mT(lt_value *a) {
 TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "mH", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 517, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 518, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mH", "self");
   tensor_status status = lt_invoke(&frame, "mH");
   if (status == TENSOR_OK) {
@@ -640,7 +648,7 @@ TENSOR_API intptr_t tensor_words_mH(lt_value *a) {
 TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "H", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 518, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 519, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "H", "self");
   tensor_status status = lt_invoke(&frame, "H");
   if (status == TENSOR_OK) {
@@ -658,7 +666,7 @@ TENSOR_API intptr_t tensor_words_H(lt_value *a) {
 TENSOR_API tensor_status tensor_adjoint(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "adjoint", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 519, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 520, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "adjoint", "self");
   tensor_status status = lt_invoke(&frame, "adjoint");
   if (status == TENSOR_OK) {
@@ -676,7 +684,7 @@ TENSOR_API intptr_t tensor_words_adjoint(lt_value *a) {
 TENSOR_API tensor_status tensor_expand(const tensor_t *self, const int64_t *size, int64_t size_len, bool implicit, tensor_t **out) {
   LT_RESULT(out, "expand", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 520, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 521, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expand", "self");
   LT_SPAN(size, size_len, "expand", "size"); a[1].list.data = size, a[1].list.length = size_len;
   a[2].i = implicit;
@@ -696,7 +704,7 @@ TENSOR_API intptr_t tensor_words_expand(lt_value *a) {
 TENSOR_API tensor_status tensor_expand_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "expand_as", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 521, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 522, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expand_as", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "expand_as", "other");
   tensor_status status = lt_invoke(&frame, "expand_as");
@@ -715,7 +723,7 @@ TENSOR_API intptr_t tensor_words_expand_as(lt_value *a) {
 TENSOR_API tensor_status tensor_broadcast_to(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
   LT_RESULT(out, "broadcast_to", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 522, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 523, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "broadcast_to", "self");
   LT_SPAN(size, size_len, "broadcast_to", "size"); a[1].list.data = size, a[1].list.length = size_len;
   tensor_status status = lt_invoke(&frame, "broadcast_to");
@@ -734,7 +742,7 @@ TENSOR_API intptr_t tensor_words_broadcast_to(lt_value *a) {
 TENSOR_API tensor_status tensor_squeeze(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "squeeze", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 523, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 524, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze", "self");
   tensor_status status = lt_invoke(&frame, "squeeze");
   if (status == TENSOR_OK) {
@@ -745,7 +753,7 @@ TENSOR_API tensor_status tensor_squeeze(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_squeeze_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 523, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 524, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze", "self");
   tensor_status status = lt_invoke(&frame, "squeeze");
   return status;
@@ -762,7 +770,7 @@ TENSOR_API intptr_t tensor_words_squeeze_(lt_value *a) { return tensor_squeeze_(
 TENSOR_API tensor_status tensor_squeeze_dim(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "squeeze.dim", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 524, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 525, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dim", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "squeeze.dim");
@@ -774,7 +782,7 @@ TENSOR_API tensor_status tensor_squeeze_dim(const tensor_t *self, int64_t dim, t
 
 TENSOR_API tensor_status tensor_squeeze_dim_(tensor_t *self, int64_t dim) {
   lt_value a[2];
-  lt_frame frame = {.op = 524, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 525, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dim", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "squeeze.dim");
@@ -792,7 +800,7 @@ TENSOR_API intptr_t tensor_words_squeeze_dim_(lt_value *a) { return tensor_squee
 TENSOR_API tensor_status tensor_squeeze_dims(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "squeeze.dims", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 525, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 526, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dims", "self");
   LT_SPAN(dim, dim_len, "squeeze.dims", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   tensor_status status = lt_invoke(&frame, "squeeze.dims");
@@ -804,7 +812,7 @@ TENSOR_API tensor_status tensor_squeeze_dims(const tensor_t *self, const int64_t
 
 TENSOR_API tensor_status tensor_squeeze_dims_(tensor_t *self, const int64_t *dim, int64_t dim_len) {
   lt_value a[2];
-  lt_frame frame = {.op = 525, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 526, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dims", "self");
   LT_SPAN(dim, dim_len, "squeeze.dims", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   tensor_status status = lt_invoke(&frame, "squeeze.dims");
@@ -822,7 +830,7 @@ TENSOR_API intptr_t tensor_words_squeeze_dims_(lt_value *a) { return tensor_sque
 TENSOR_API tensor_status tensor_unsqueeze(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "unsqueeze", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 526, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 527, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unsqueeze", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "unsqueeze");
@@ -834,7 +842,7 @@ TENSOR_API tensor_status tensor_unsqueeze(const tensor_t *self, int64_t dim, ten
 
 TENSOR_API tensor_status tensor_unsqueeze_(tensor_t *self, int64_t dim) {
   lt_value a[2];
-  lt_frame frame = {.op = 526, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 527, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unsqueeze", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "unsqueeze");
@@ -852,7 +860,7 @@ TENSOR_API intptr_t tensor_words_unsqueeze_(lt_value *a) { return tensor_unsquee
 TENSOR_API tensor_status tensor_narrow(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 527, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 528, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "narrow", "self");
   a[1].i = dim;
   a[2].i = start;
@@ -873,7 +881,7 @@ TENSOR_API intptr_t tensor_words_narrow(lt_value *a) {
 TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim, const tensor_t *start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow.tensor", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 528, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 529, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "narrow.tensor", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], start, LT_TENSOR, "narrow.tensor", "start");
@@ -894,7 +902,7 @@ TENSOR_API intptr_t tensor_words_narrow_tensor(lt_value *a) {
 TENSOR_API tensor_status tensor_select(const tensor_t *self, int64_t dim, int64_t index, tensor_t **out) {
   LT_RESULT(out, "select", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 529, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 530, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "select", "self");
   a[1].i = dim;
   a[2].i = index;
@@ -914,7 +922,7 @@ TENSOR_API intptr_t tensor_words_select(lt_value *a) {
 TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out) {
   LT_RESULT(out, "slice", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 530, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 531, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "slice", "self");
   a[1].i = dim;
   a[2].i = start;
@@ -936,7 +944,7 @@ TENSOR_API intptr_t tensor_words_slice(lt_value *a) {
 TENSOR_API tensor_status tensor_as_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out) {
   LT_RESULT(out, "as_strided", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 531, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 532, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "as_strided", "self");
   LT_SPAN(size, size_len, "as_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_SPAN(stride, stride_len, "as_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
@@ -950,7 +958,7 @@ TENSOR_API tensor_status tensor_as_strided(const tensor_t *self, const int64_t *
 
 TENSOR_API tensor_status tensor_as_strided_(tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset) {
   lt_value a[4];
-  lt_frame frame = {.op = 531, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 532, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "as_strided", "self");
   LT_SPAN(size, size_len, "as_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_SPAN(stride, stride_len, "as_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
@@ -970,7 +978,7 @@ TENSOR_API intptr_t tensor_words_as_strided_(lt_value *a) { return tensor_as_str
 TENSOR_API tensor_status tensor_unfold(const tensor_t *self, int64_t dimension, int64_t size, int64_t step, tensor_t **out) {
   LT_RESULT(out, "unfold", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 532, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 533, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unfold", "self");
   a[1].i = dimension;
   a[2].i = size;
@@ -991,7 +999,7 @@ TENSOR_API intptr_t tensor_words_unfold(lt_value *a) {
 TENSOR_API tensor_status tensor_diagonal(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
   LT_RESULT(out, "diagonal", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 533, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 534, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diagonal", "self");
   a[1].i = offset;
   a[2].i = dim1;
@@ -1012,7 +1020,7 @@ TENSOR_API intptr_t tensor_words_diagonal(lt_value *a) {
 TENSOR_API tensor_status tensor_detach(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "detach", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 534, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 535, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "detach", "self");
   tensor_status status = lt_invoke(&frame, "detach");
   if (status == TENSOR_OK) {
@@ -1028,9 +1036,9 @@ TENSOR_API intptr_t tensor_words_detach(lt_value *a) {
 }
 
 TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unbind", "out");
+  LT_RESULT(out, "unbind", "out"); LT_RESULT(out_len, "unbind", "out_len");
   lt_value a[2];
-  lt_frame frame = {.op = 535, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 536, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unbind", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "unbind");
@@ -1043,9 +1051,9 @@ TENSOR_API tensor_status tensor_unbind(const tensor_t *self, int64_t dim, tensor
 TENSOR_API intptr_t tensor_words_unbind(lt_value *a) { return tensor_unbind(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split", "out");
+  LT_RESULT(out, "split", "out"); LT_RESULT(out_len, "split", "out_len");
   lt_value a[3];
-  lt_frame frame = {.op = 536, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 537, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "split", "self");
   a[1].i = split_size;
   a[2].i = dim;
@@ -1059,9 +1067,9 @@ TENSOR_API tensor_status tensor_split(const tensor_t *self, int64_t split_size, 
 TENSOR_API intptr_t tensor_words_split(lt_value *a) { return tensor_split(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t *split_size, int64_t split_size_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split.sizes", "out");
+  LT_RESULT(out, "split.sizes", "out"); LT_RESULT(out_len, "split.sizes", "out_len");
   lt_value a[3];
-  lt_frame frame = {.op = 537, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 538, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "split.sizes", "self");
   LT_SPAN(split_size, split_size_len, "split.sizes", "split_size"); a[1].list.data = split_size, a[1].list.length = split_size_len;
   a[2].i = dim;
@@ -1075,9 +1083,9 @@ TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t 
 TENSOR_API intptr_t tensor_words_split_sizes(lt_value *a) { return tensor_split_sizes(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "split_with_sizes", "out");
+  LT_RESULT(out, "split_with_sizes", "out"); LT_RESULT(out_len, "split_with_sizes", "out_len");
   lt_value a[3];
-  lt_frame frame = {.op = 538, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 539, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "split_with_sizes", "self");
   LT_SPAN(split_sizes, split_sizes_len, "split_with_sizes", "split_sizes"); a[1].list.data = split_sizes, a[1].list.length = split_sizes_len;
   a[2].i = dim;
@@ -1091,9 +1099,9 @@ TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int
 TENSOR_API intptr_t tensor_words_split_with_sizes(lt_value *a) { return tensor_split_with_sizes(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "chunk", "out");
+  LT_RESULT(out, "chunk", "out"); LT_RESULT(out_len, "chunk", "out_len");
   lt_value a[3];
-  lt_frame frame = {.op = 539, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 540, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "chunk", "self");
   a[1].i = chunks;
   a[2].i = dim;
@@ -1107,9 +1115,9 @@ TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int6
 TENSOR_API intptr_t tensor_words_chunk(lt_value *a) { return tensor_chunk(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_unsafe_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unsafe_chunk", "out");
+  LT_RESULT(out, "unsafe_chunk", "out"); LT_RESULT(out_len, "unsafe_chunk", "out_len");
   lt_value a[3];
-  lt_frame frame = {.op = 540, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 541, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unsafe_chunk", "self");
   a[1].i = chunks;
   a[2].i = dim;
@@ -1123,9 +1131,9 @@ TENSOR_API tensor_status tensor_unsafe_chunk(const tensor_t *self, int64_t chunk
 TENSOR_API intptr_t tensor_words_unsafe_chunk(lt_value *a) { return tensor_unsafe_chunk(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_unsafe_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unsafe_split", "out");
+  LT_RESULT(out, "unsafe_split", "out"); LT_RESULT(out_len, "unsafe_split", "out_len");
   lt_value a[3];
-  lt_frame frame = {.op = 541, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 542, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unsafe_split", "self");
   a[1].i = split_size;
   a[2].i = dim;
@@ -1139,9 +1147,9 @@ TENSOR_API tensor_status tensor_unsafe_split(const tensor_t *self, int64_t split
 TENSOR_API intptr_t tensor_words_unsafe_split(lt_value *a) { return tensor_unsafe_split(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_unsafe_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "unsafe_split_with_sizes", "out");
+  LT_RESULT(out, "unsafe_split_with_sizes", "out"); LT_RESULT(out_len, "unsafe_split_with_sizes", "out_len");
   lt_value a[3];
-  lt_frame frame = {.op = 542, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 543, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unsafe_split_with_sizes", "self");
   LT_SPAN(split_sizes, split_sizes_len, "unsafe_split_with_sizes", "split_sizes"); a[1].list.data = split_sizes, a[1].list.length = split_sizes_len;
   a[2].i = dim;
@@ -1155,9 +1163,9 @@ TENSOR_API tensor_status tensor_unsafe_split_with_sizes(const tensor_t *self, co
 TENSOR_API intptr_t tensor_words_unsafe_split_with_sizes(lt_value *a) { return tensor_unsafe_split_with_sizes(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "tensor_split", "out");
+  LT_RESULT(out, "tensor_split", "out"); LT_RESULT(out_len, "tensor_split", "out_len");
   lt_value a[3];
-  lt_frame frame = {.op = 543, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 544, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split", "self");
   a[1].i = sections;
   a[2].i = dim;
@@ -1171,9 +1179,9 @@ TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t secti
 TENSOR_API intptr_t tensor_words_tensor_split(lt_value *a) { return tensor_tensor_split(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "tensor_split.indices", "out");
+  LT_RESULT(out, "tensor_split.indices", "out"); LT_RESULT(out_len, "tensor_split.indices", "out_len");
   lt_value a[3];
-  lt_frame frame = {.op = 544, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 545, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split.indices", "self");
   LT_SPAN(indices, indices_len, "tensor_split.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
   a[2].i = dim;
@@ -1187,9 +1195,9 @@ TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const
 TENSOR_API intptr_t tensor_words_tensor_split_indices(lt_value *a) { return tensor_tensor_split_indices(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const tensor_t *tensor_indices_or_sections, int64_t dim, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "tensor_split.tensor", "out");
+  LT_RESULT(out, "tensor_split.tensor", "out"); LT_RESULT(out_len, "tensor_split.tensor", "out_len");
   lt_value a[3];
-  lt_frame frame = {.op = 545, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 546, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split.tensor", "self");
   LT_REQUIRED(a[1], tensor_indices_or_sections, LT_TENSOR, "tensor_split.tensor", "tensor_indices_or_sections");
   a[2].i = dim;
@@ -1203,9 +1211,9 @@ TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const 
 TENSOR_API intptr_t tensor_words_tensor_split_tensor(lt_value *a) { return tensor_tensor_split_tensor(a[0].pointer, a[1].pointer, a[2].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "hsplit", "out");
+  LT_RESULT(out, "hsplit", "out"); LT_RESULT(out_len, "hsplit", "out_len");
   lt_value a[2];
-  lt_frame frame = {.op = 546, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 547, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hsplit", "self");
   a[1].i = sections;
   tensor_status status = lt_invoke(&frame, "hsplit");
@@ -1218,9 +1226,9 @@ TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, t
 TENSOR_API intptr_t tensor_words_hsplit(lt_value *a) { return tensor_hsplit(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "hsplit.indices", "out");
+  LT_RESULT(out, "hsplit.indices", "out"); LT_RESULT(out_len, "hsplit.indices", "out_len");
   lt_value a[2];
-  lt_frame frame = {.op = 547, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 548, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hsplit.indices", "self");
   LT_SPAN(indices, indices_len, "hsplit.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
   tensor_status status = lt_invoke(&frame, "hsplit.indices");
@@ -1233,9 +1241,9 @@ TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64
 TENSOR_API intptr_t tensor_words_hsplit_indices(lt_value *a) { return tensor_hsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "vsplit", "out");
+  LT_RESULT(out, "vsplit", "out"); LT_RESULT(out_len, "vsplit", "out_len");
   lt_value a[2];
-  lt_frame frame = {.op = 548, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 549, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "vsplit", "self");
   a[1].i = sections;
   tensor_status status = lt_invoke(&frame, "vsplit");
@@ -1248,9 +1256,9 @@ TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, t
 TENSOR_API intptr_t tensor_words_vsplit(lt_value *a) { return tensor_vsplit(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "vsplit.indices", "out");
+  LT_RESULT(out, "vsplit.indices", "out"); LT_RESULT(out_len, "vsplit.indices", "out_len");
   lt_value a[2];
-  lt_frame frame = {.op = 549, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 550, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "vsplit.indices", "self");
   LT_SPAN(indices, indices_len, "vsplit.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
   tensor_status status = lt_invoke(&frame, "vsplit.indices");
@@ -1263,9 +1271,9 @@ TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64
 TENSOR_API intptr_t tensor_words_vsplit_indices(lt_value *a) { return tensor_vsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "dsplit", "out");
+  LT_RESULT(out, "dsplit", "out"); LT_RESULT(out_len, "dsplit", "out_len");
   lt_value a[2];
-  lt_frame frame = {.op = 550, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 551, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "dsplit", "self");
   a[1].i = sections;
   tensor_status status = lt_invoke(&frame, "dsplit");
@@ -1278,9 +1286,9 @@ TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, t
 TENSOR_API intptr_t tensor_words_dsplit(lt_value *a) { return tensor_dsplit(a[0].pointer, a[1].i, (tensor_t ***)&a->list.data, &a->list.length); }
 
 TENSOR_API tensor_status tensor_dsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "dsplit.indices", "out");
+  LT_RESULT(out, "dsplit.indices", "out"); LT_RESULT(out_len, "dsplit.indices", "out_len");
   lt_value a[2];
-  lt_frame frame = {.op = 551, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 552, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "dsplit.indices", "self");
   LT_SPAN(indices, indices_len, "dsplit.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
   tensor_status status = lt_invoke(&frame, "dsplit.indices");

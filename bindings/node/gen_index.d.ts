@@ -5736,6 +5736,11 @@ export function emptyCache(): void;
  */
 export function setMemoryLimit(nbytes: Int): void;
 /**
+ * Makes the allocation of tensor memory number `countdown` from now on fail with TENSOR_ERROR_MEMORY, once, in whichever thread it
+ * happens; 1 is the next one, 0 takes it back. For tests of what a program does without memory.
+ */
+export function failAllocation(countdown: Int): void;
+/**
  * Another shape of the same elements, a view where strides allow it and a copy otherwise; one size may be -1.
  */
 export function reshape(input: Tensor, options: { shape: Ints }): Tensor;

@@ -248,6 +248,7 @@ const lt_expm1 = lt.expm1;
 const lt_expm1Async = lt.expm1Async;
 const lt_eye = lt.eye;
 const lt_eyeAsync = lt.eyeAsync;
+const lt_failAllocation = lt.failAllocation;
 const lt_fill = lt.fill;
 const lt_fillAsync = lt.fillAsync;
 const lt_fix = lt.fix;
@@ -1033,6 +1034,7 @@ export {
   lt_expm1Async as expm1Async,
   lt_eye as eye,
   lt_eyeAsync as eyeAsync,
+  lt_failAllocation as failAllocation,
   lt_fill as fill,
   lt_fillAsync as fillAsync,
   lt_fix as fix,

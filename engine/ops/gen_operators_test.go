@@ -502,6 +502,7 @@ var operators = map[string]any{
 	"reset_peak_memory_stats":  ResetPeakMemoryStats,
 	"empty_cache":              EmptyCache,
 	"set_memory_limit":         SetMemoryLimit,
+	"fail_allocation":          FailAllocation,
 	"view":                     View,
 	"view_dtype":               ViewDtype,
 	"view_as":                  ViewAs,

@@ -20,6 +20,7 @@ const (
 
 var memory struct {
 	inUse, peak, limit, blocks, cached atomic.Int64
+	failing                            atomic.Int64 // allocations until one is made to fail; 0 for none
 
 	mu     sync.Mutex
 	large  []block
@@ -41,6 +42,9 @@ type block struct {
 func rounded(size int64) int64 { return (size + alignment - 1) &^ (alignment - 1) }
 
 func account(op string, size int64) error {
+	if failing() {
+		return status.Memoryf("%s: allocating %d bytes was made to fail", op, size)
+	}
 	now := memory.inUse.Add(size)
 	if limit := memory.limit.Load(); limit > 0 && now > limit {
 		memory.inUse.Add(-size)

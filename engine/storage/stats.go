@@ -41,6 +41,12 @@ func SetLimit(bytes int64) {
 	memory.limit.Store(bytes)
 }
 
+// FailAfter makes the n-th allocation from now on fail, once; 0 makes none fail.
+func FailAfter(n int64) { memory.failing.Store(n) }
+
+// failing tells whether it is this allocation's turn to fail.
+func failing() bool { return memory.failing.Load() > 0 && memory.failing.Add(-1) == 0 }
+
 // badLimit is a value of LimitVariable that nobody can understand. Every allocation then fails and says so: the program
 // that asked for a limit does not run without one.
 var badLimit string

@@ -22,6 +22,7 @@ type Storage struct {
 	device   device.Device
 	readOnly bool
 	fixed    atomic.Bool // somebody else knows the address of the bytes: they must not move
+	moving   atomic.Bool // the bytes are being moved: no call must begin to use them
 	backing  backing
 }
 
@@ -204,6 +205,22 @@ func (s *Storage) free() {
 // Fix makes the storage keep its bytes where they are until it is freed: it can no longer be resized.
 func (s *Storage) Fix() { s.fixed.Store(true) }
 
+// UsedElsewhere tells whether a call of another thread uses a storage. Whoever lets threads in sets it.
+var UsedElsewhere = func(*Storage) bool { return false }
+
+// Moving tells whether the bytes are being moved.
+func (s *Storage) Moving() bool { return s.moving.Load() }
+
+// move runs change, which gives the bytes another place, unless a call of another thread uses them.
+func (s *Storage) move(op string, change func() error) error {
+	s.moving.Store(true)
+	defer s.moving.Store(false)
+	if UsedElsewhere(s) {
+		return status.Runtimef("%s: the storage of %d bytes is in use by a call on another thread and cannot move; wait for that call to end", op, s.nbytes)
+	}
+	return change()
+}
+
 // Resize changes the size, keeping the bytes that fit; new bytes are arbitrary.
 func (s *Storage) Resize(op string, nbytes int64) error {
 	switch {
@@ -217,20 +234,52 @@ func (s *Storage) Resize(op string, nbytes int64) error {
 		s.nbytes = nbytes
 		return nil
 	}
-	var data unsafe.Pointer
-	var capacity int64
-	if nbytes > 0 {
-		var err error
-		if data, capacity, err = allocate(op, nbytes, false); err != nil {
-			return err
+	return s.move(op, func() error {
+		if nbytes == 0 {
+			s.replace(nil, 0, 0)
+			return nil
 		}
+		data, capacity, err := allocate(op, nbytes, false)
+		if err == nil {
+			s.replace(data, capacity, nbytes)
+		}
+		return err
+	})
+}
+
+// replace puts another block behind the bytes, of which those that fit are kept.
+func (s *Storage) replace(data unsafe.Pointer, capacity, nbytes int64) {
+	if data != nil {
 		copy(unsafe.Slice((*byte)(data), nbytes), s.Bytes())
 	}
 	if s.data != nil {
 		release(s.data, s.capacity)
 	}
 	s.data, s.capacity, s.nbytes = data, capacity, nbytes
-	return nil
+}
+
+// Revert takes a Resize back, to the size and the capacity before it, whatever the memory limit.
+func (s *Storage) Revert(nbytes, capacity int64) {
+	if s.nbytes == nbytes && s.capacity == capacity {
+		return
+	}
+	s.nbytes = min(s.nbytes, nbytes)
+	if s.capacity == capacity {
+		return
+	}
+	_ = s.move("revert", func() error {
+		if capacity == 0 {
+			s.replace(nil, 0, 0)
+			return nil
+		}
+		memory.inUse.Add(capacity)
+		data, _, err := system("revert", capacity)
+		if err == nil {
+			memory.blocks.Add(1)
+			s.replace(data, capacity, s.nbytes)
+		}
+		return err
+	})
 }
 
 // holder says who keeps the storage from being resized.

@@ -4,6 +4,7 @@ package tensor
 
 import (
 	"slices"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/device"
@@ -41,6 +42,7 @@ type Tensor struct {
 	layout     Layout
 	number     bool // stands for a plain number in promotion
 	contiguous bool
+	changing   atomic.Bool // the geometry is being changed: no call must begin to use it
 	whole      *fresh // the allocation that the tensor is part of, if any
 	guest      *guest // or this one
 	inline     [2 * inlineDims]int64
@@ -128,6 +130,9 @@ func create(op string, sizes, strides []int64, d dtype.DType, dev device.Device,
 		err = f.own.Init(op, reach*d.Size(), dev, zero)
 	}
 	if err != nil {
+		if parked {
+			f.own.Discard()
+		}
 		return nil, err
 	}
 	t.storage = &f.own
@@ -211,11 +216,22 @@ func (t *Tensor) View(op string, sizes, strides []int64, offset int64) (*Tensor,
 	return New(op, t.storage, t.dtype, sizes, strides, offset)
 }
 
+// UsedElsewhere tells whether a call of another thread uses a tensor. Whoever lets threads in sets it.
+var UsedElsewhere = func(*Tensor) bool { return false }
+
+// Busy tells whether the tensor's geometry is being changed, or the bytes of its storage moved.
+func (t *Tensor) Busy() bool { return t.changing.Load() || t.storage.Moving() }
+
 // Set makes t a view of s with a new geometry, giving up the old storage. Nothing changes on an error.
 func (t *Tensor) Set(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, offset int64) error {
 	numel, err := checkGeometry(op, s, d, sizes, strides, offset)
 	if err != nil {
 		return err
+	}
+	t.changing.Store(true)
+	defer t.changing.Store(false)
+	if UsedElsewhere(t) {
+		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot change its shape; wait for that call to end", op, t.sizes)
 	}
 	sizes, strides = slices.Clone(sizes), slices.Clone(strides)
 	s.Retain()

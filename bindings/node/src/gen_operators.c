@@ -6462,6 +6462,14 @@ static const lt_operator overloads_set_memory_limit[] = {
     {"setMemoryLimit", arguments_set_memory_limit, NULL, 1, 1, 0, -1, {{call_set_memory_limit, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_fail_allocation(const lt_value *a, lt_value *r) { (void)r; return tensor_fail_allocation(a[0].i); }
+static const lt_argument arguments_fail_allocation[] = {
+    {"countdown", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_fail_allocation[] = {
+    {"failAllocation", arguments_fail_allocation, NULL, 1, 1, 0, -1, {{call_fail_allocation, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_view(const lt_value *a, lt_value *r) { return tensor_view(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_view[] = {
     {"input", LT_TENSOR, 0, {0}},
@@ -7546,6 +7554,7 @@ const lt_entry lt_entries[] = {
     {"resetPeakMemoryStats", overloads_reset_peak_memory_stats, 1, LT_AS_FUNCTION},
     {"emptyCache", overloads_empty_cache, 1, LT_AS_FUNCTION},
     {"setMemoryLimit", overloads_set_memory_limit, 1, LT_AS_FUNCTION},
+    {"failAllocation", overloads_fail_allocation, 1, LT_AS_FUNCTION},
     {"view", overloads_view, 2, LT_AS_METHOD},
     {"viewAs", overloads_view_as, 1, LT_AS_METHOD},
     {"reshape", overloads_reshape, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
