@@ -10,7 +10,7 @@ const files = require('./lib/files.js');
 const { scope } = require('./lib/scope.js');
 const { version } = require('./package.json');
 
-const { install, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
+const { install, accountedBytes, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
 
 module.exports = { ...operators, ...constants, ...files, tensor, asTensor, float, slice, scope, version };
 
