@@ -296,6 +296,7 @@ const lt_geAsync = lt.geAsync;
 const lt_generatorNew = lt.generatorNew;
 const lt_ger = lt.ger;
 const lt_gerAsync = lt.gerAsync;
+const lt_getAsyncThreads = lt.getAsyncThreads;
 const lt_getDefaultDevice = lt.getDefaultDevice;
 const lt_getDefaultDtype = lt.getDefaultDtype;
 const lt_getNumThreads = lt.getNumThreads;
@@ -641,6 +642,7 @@ const lt_select = lt.select;
 const lt_selectAsync = lt.selectAsync;
 const lt_selectScatter = lt.selectScatter;
 const lt_selectScatterAsync = lt.selectScatterAsync;
+const lt_setAsyncThreads = lt.setAsyncThreads;
 const lt_setDefaultDevice = lt.setDefaultDevice;
 const lt_setDefaultDtype = lt.setDefaultDtype;
 const lt_setMemoryLimit = lt.setMemoryLimit;
@@ -787,6 +789,7 @@ const lt_zerosLike = lt.zerosLike;
 const lt_zerosLikeAsync = lt.zerosLikeAsync;
 
 export {
+  lt as default,
   lt_Generator as Generator,
   lt_Storage as Storage,
   lt_Tensor as Tensor,
@@ -1082,6 +1085,7 @@ export {
   lt_generatorNew as generatorNew,
   lt_ger as ger,
   lt_gerAsync as gerAsync,
+  lt_getAsyncThreads as getAsyncThreads,
   lt_getDefaultDevice as getDefaultDevice,
   lt_getDefaultDtype as getDefaultDtype,
   lt_getNumThreads as getNumThreads,
@@ -1427,6 +1431,7 @@ export {
   lt_selectAsync as selectAsync,
   lt_selectScatter as selectScatter,
   lt_selectScatterAsync as selectScatterAsync,
+  lt_setAsyncThreads as setAsyncThreads,
   lt_setDefaultDevice as setDefaultDevice,
   lt_setDefaultDtype as setDefaultDtype,
   lt_setMemoryLimit as setMemoryLimit,
