@@ -34,16 +34,12 @@ type rangeArgs struct {
 
 // fillRange computes the elements of a sequence straight into t, or through a contiguous copy.
 func fillRange(op string, k *kernel.Kernel, t *tensor.Tensor, args rangeArgs) error {
-	fn := k.Row(t.DType())
-	if fn == 0 {
-		return status.NotImplementedf("%s: not implemented for dtype %v", op, t.DType())
-	}
-	if t.IsMeta() || t.Numel() == 0 {
-		return nil
+	fn, err := k.For(op, t.DType())
+	if err != nil || t.IsMeta() || t.Numel() == 0 {
+		return err
 	}
 	to := t
 	if !t.IsContiguous() {
-		var err error
 		if to, err = tensor.Empty(op, t.Sizes(), t.DType(), t.Device()); err != nil {
 			return err
 		}
@@ -132,17 +128,6 @@ func sequence(op string, out *tensor.Tensor, n float64, start, step dtype.Scalar
 	}
 	err = fillRange(op, rangeKernel, t, rangeArgs{istart: start.Int(), istep: step.Int(), start: [2]float64{start.Float()}, step: [2]float64{step.Float()}})
 	return made(t, out, err)
-}
-
-// made hands over a result, or gives it up when it is not the caller's and could not be computed.
-func made(t, out *tensor.Tensor, err error) (*tensor.Tensor, error) {
-	if err != nil && out == nil {
-		t.Release()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
 }
 
 // Range counts from start to end by step; end is included.
