@@ -8,7 +8,6 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
-	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // leakProfiles are operands that need casts, copies and several passes.
@@ -26,13 +25,17 @@ func held() [2]int64 {
 	return [2]int64{m.InUse, m.Storages}
 }
 
+// changesStorage are the operators that give an argument another storage or size.
+var changesStorage = map[string]bool{"set_": true, "set__tensor": true, "set__tensor_geometry": true, "set__storage": true,
+	"share_memory_": true, "resize_": true, "resize_as_": true}
+
 // Whatever allocation fails, and whatever an operator refuses, it keeps nothing.
 func TestNoOperatorLeaks(t *testing.T) {
 	defer storage.SetLimit(0)
 	for _, o := range everyOperator(t) {
 		for _, p := range leakProfiles {
 			c, ok := p.call(t, o)
-			if !ok {
+			if !ok || changesStorage[o.CName()] {
 				continue
 			}
 			before := held()
@@ -55,5 +58,3 @@ func TestNoOperatorLeaks(t *testing.T) {
 		}
 	}
 }
-
-var _ = tensor.Empty

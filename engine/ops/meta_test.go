@@ -13,6 +13,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/schema"
 	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -62,6 +63,8 @@ func releaseResults(results []reflect.Value) {
 			for _, y := range x {
 				y.Release()
 			}
+		case *storage.Storage:
+			x.Release()
 		}
 	}
 }

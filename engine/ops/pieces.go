@@ -101,6 +101,29 @@ func (s *scope) div(a, b *tensor.Tensor) *tensor.Tensor {
 	return s.keep(Div(nil, a, b, ""))
 }
 
+// unary and binary are the results of operators of one and two operands.
+func (s *scope) unary(f func(out, a *tensor.Tensor) (*tensor.Tensor, error), a *tensor.Tensor) *tensor.Tensor {
+	if s.err != nil {
+		return nil
+	}
+	return s.keep(f(nil, a))
+}
+
+func (s *scope) binary(f func(out, a, b *tensor.Tensor) (*tensor.Tensor, error), a, b *tensor.Tensor) *tensor.Tensor {
+	if s.err != nil {
+		return nil
+	}
+	return s.keep(f(nil, a, b))
+}
+
+// where is a where condition holds and b elsewhere.
+func (s *scope) where(condition, a, b *tensor.Tensor) *tensor.Tensor {
+	if s.err != nil {
+		return nil
+	}
+	return s.keep(Where(nil, condition, a, b))
+}
+
 // number is a scalar operand.
 func (s *scope) number(v dtype.Scalar) *tensor.Tensor { return s.keep(tensor.Number(v)) }
 
