@@ -103,7 +103,7 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 }
 
 func tensorBounds(p profile, t *testing.T) map[string]any {
-	return map[string]any{"start": given(t, dtype.Float32, nil, 1), "end": given(t, dtype.Float32, nil, 3)}
+	return map[string]any{"steps": int64(3), "start": given(t, dtype.Float32, nil, 1), "end": given(t, dtype.Float32, nil, 3)}
 }
 
 // cut is p with fewer dimensions.

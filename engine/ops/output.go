@@ -101,12 +101,13 @@ func (s *scope) deliver(t destination) (*tensor.Tensor, error) {
 	return t.out, nil
 }
 
-// apart refuses two outputs of the given sizes that share elements, or might once they are resized.
+// apart refuses two outputs that share elements, or might once they are resized to the given sizes; nil are unknown ones.
 func apart(op string, first, second *tensor.Tensor, sizes []int64) error {
 	if first == nil || second == nil || first.Storage() != second.Storage() {
 		return nil
 	}
-	if first == second || !slices.Equal(first.Sizes(), sizes) || !slices.Equal(second.Sizes(), sizes) || iter.Overlaps(first, second) {
+	resized := sizes == nil || !slices.Equal(first.Sizes(), sizes) || !slices.Equal(second.Sizes(), sizes)
+	if first == second || resized || iter.Overlaps(first, second) {
 		return status.Runtimef("%s: unsupported operation: the outputs share memory; give each its own", op)
 	}
 	return nil

@@ -66,11 +66,22 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := sameDType(s.op, out, t.DType()); err != nil {
 		return nil, err
 	}
-	to := destination{out: out, at: t, sizes: t.Sizes(), d: t.DType()}
-	if s.direct(to, t.DType(), anyStrides, []*tensor.Tensor{t}); s.err == nil && iter.SameView(out, t) {
-		return out, nil
+	if to := s.into(out, t); s.err == nil {
+		return s.deliver(to)
 	}
-	return s.deliver(to)
+	return nil, s.err
+}
+
+// into checks that t, a result of its own memory, can be written to out.
+func (s *scope) into(out, t *tensor.Tensor) destination {
+	if s.err != nil {
+		return destination{}
+	}
+	to := destination{out: out, at: t, sizes: t.Sizes(), d: t.DType()}
+	if out != nil {
+		s.direct(to, t.DType(), anyStrides, []*tensor.Tensor{t})
+	}
+	return to
 }
 
 func (s *scope) add(a, b *tensor.Tensor) *tensor.Tensor {
