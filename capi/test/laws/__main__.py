@@ -153,7 +153,9 @@ def run_operators(options, law, report):
     base = [sys.executable, str(HERE), "--seed", str(options.seed), "--rounds", str(options.rounds), "--jobs", str(options.jobs)]
     base += ["--operator", options.operator] if options.operator else []
     base += ["--case", options.case] if options.case else []
-    environment = os.environ | getattr(module(law), "ENVIRONMENT", {})
+    environment = os.environ | getattr(module(law), "ENVIRONMENT", {}) | {"GOTRACEBACK": "single"}
+    if "LAWS_PRELOAD" in os.environ:
+        environment["LD_PRELOAD"] = os.environ["LAWS_PRELOAD"]
     end = time.monotonic() + options.budget
 
     def attend(part):
