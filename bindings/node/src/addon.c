@@ -33,6 +33,12 @@ static napi_value live_handles(napi_env env, napi_callback_info info) {
   return lt_from_int(env, tensor_live_handles());
 }
 
+// accountedBytes(): what V8 has been told, or will be, of this environment's memory.
+static napi_value accounted_bytes(napi_env env, napi_callback_info info) {
+  (void)info;
+  return lt_from_int(env, lt_get_env(env)->bytes);
+}
+
 static napi_value dtype_size(napi_env env, napi_callback_info info) {
   size_t argc = 1, length;
   napi_value value;
@@ -53,6 +59,7 @@ NAPI_MODULE_INIT() {
   e->default_dtype = TENSOR_FLOAT32;
   const napi_property_descriptor functions[] = {
       {"liveHandles", NULL, live_handles, NULL, NULL, NULL, napi_default_jsproperty, NULL},
+      {"accountedBytes", NULL, accounted_bytes, NULL, NULL, NULL, napi_default, NULL},
       {"dtypeSize", NULL, dtype_size, NULL, NULL, NULL, napi_default_jsproperty, NULL},
   };
   if (!lt_open_inbox(env, e) || !lt_ok(env, napi_set_instance_data(env, e, close_env, NULL)) ||

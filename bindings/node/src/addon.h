@@ -213,9 +213,9 @@ bool lt_define_classes(napi_env env, napi_value exports);
 
 // The bytes of one storage, known by their address, which all boxes over them share.
 struct lt_memory {
-  uintptr_t base;  // 0 for none; then it is not in the table
-  int64_t bytes;   // accounted as external memory
-  int32_t boxes;
+  uintptr_t base;          // 0 for none; then it is not in the table
+  int64_t bytes;           // accounted as external memory
+  int32_t users;           // boxes, and ArrayBuffers that data() gave
   lt_buffer *buffer;       // the ArrayBuffer that the bytes lie in, if any
   struct lt_held *claims;  // what asynchronous calls use
   lt_memory *next;         // in the table
@@ -225,6 +225,7 @@ struct lt_memory {
 // the box is not accounted.
 void lt_attach(napi_env env, lt_env *e, lt_box *box, const lt_call *call);
 void lt_detach(napi_env env, lt_env *e, lt_box *box);
+void lt_leave_memory(napi_env env, lt_env *e, lt_memory *memory);
 // Follows a box whose call may have moved its memory, or put it over another storage's.
 void lt_follow(napi_env env, lt_env *e, lt_box *box, bool moved);
 // Whether asynchronous calls leave a box's elements free for an access; false with what they do.

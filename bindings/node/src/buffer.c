@@ -104,6 +104,13 @@ static bool typed_span(napi_env env, napi_value value, span *to) {
   if (!lt_ok(env, napi_get_typedarray_info(env, value, &type, &length, &to->data, &to->array_buffer,
                                            &offset)))
     return false;
+  bool detached;
+  if (!lt_ok(env, napi_is_detached_arraybuffer(env, to->array_buffer, &detached))) return false;
+  if (detached) {
+    lt_throw_status(env, TENSOR_ERROR_HANDLE,
+                    "tensor: the memory of the array was transferred away");
+    return false;
+  }
   if ((size_t)type >= sizeof sizes) return lt_throw_type(env, "a typed array of an unknown kind");
   to->bytes = length * sizes[type];
   return true;
@@ -180,9 +187,18 @@ static napi_value from_typed_array(napi_env env, napi_callback_info info) {
 // ------------------------------------------------------------------------------------------------------
 // typed arrays out
 
+// What an ArrayBuffer that data() gave keeps: the storage, and its memory's place in the accounts.
+typedef struct loan {
+  tensor_t *held;
+  lt_memory *memory;
+} loan;
+
 static void buffer_collected(napi_env env, void *data, void *hint) {
-  (void)env, (void)data;
-  tensor_free(hint);
+  (void)data;
+  loan *l = hint;
+  tensor_free(l->held);
+  if (l->memory) lt_leave_memory(env, lt_get_env(env), l->memory);
+  free(l);
 }
 
 // The ArrayBuffer that a box has given out before and that still shows its elements, NULL without.
@@ -208,17 +224,24 @@ static bool lend(napi_env env, lt_box *box, size_t bytes, napi_value *array_buff
     lt_throw_status(env, status, tensor_last_error());
     return false;
   }
-  if ((*array_buffer = lent_before(env, box, data, bytes))) {
+  loan *l = NULL;
+  if (!(*array_buffer = lent_before(env, box, data, bytes)) && !read_only) l = malloc(sizeof *l);
+  if (!l) {
     tensor_free(held);
     return true;
   }
-  napi_status made = napi_no_external_buffers_allowed;
-  if (!read_only)
-    made = napi_create_external_arraybuffer(env, data, bytes, buffer_collected, held, array_buffer);
-  if (made != napi_ok) tensor_free(held), *array_buffer = NULL;
-  if (made != napi_ok) return made == napi_no_external_buffers_allowed || lt_ok(env, made);
+  *l = (loan){held, box->memory};
+  napi_status made =
+      napi_create_external_arraybuffer(env, data, bytes, buffer_collected, l, array_buffer);
+  if (made != napi_ok) {
+    tensor_free(held);
+    free(l);
+    *array_buffer = NULL;
+    return made == napi_no_external_buffers_allowed || lt_ok(env, made);
+  }
+  if (l->memory) l->memory->users++;
   if (box->lent) napi_delete_reference(env, box->lent);
-  box->lent_data = data, box->lent_bytes = bytes;
+  box->lent = NULL, box->lent_data = data, box->lent_bytes = bytes;
   return lt_ok(env, napi_create_reference(env, *array_buffer, 0, &box->lent));
 }
 

@@ -64,11 +64,18 @@ static int64_t element_size(const tensor_t *t) { return tensor_dtype_size(tensor
 // The address of the first byte of a box's storage, 0 where it has none.
 static uintptr_t base_of(const lt_box *box) {
   void *data = NULL;
-  if (box->kind == LT_STORAGE)
-    return tensor_storage_data_ptr(box->handle, &data) ? 0 : (uintptr_t)data;
-  if (box->kind != LT_TENSOR || tensor_data_ptr(box->handle, &data) || !data) return 0;
-  return (uintptr_t)data -
-         (uintptr_t)(tensor_storage_offset(box->handle) * element_size(box->handle));
+  tensor_storage_t *storage = box->handle;
+  if (box->kind == LT_GENERATOR) return 0;
+  if (box->kind == LT_TENSOR) {
+    const tensor_t *t = box->handle;
+    if (tensor_data_ptr(t, &data)) return 0;
+    if (data) return (uintptr_t)data - (uintptr_t)(tensor_storage_offset(t) * element_size(t));
+    // A tensor without elements has no address, but its storage may.
+    if (tensor_numel(t) > 0 || tensor_untyped_storage(t, &storage)) return 0;
+  }
+  if (tensor_storage_data_ptr(storage, &data)) data = NULL;
+  if (box->kind == LT_TENSOR) tensor_storage_free(storage);
+  return (uintptr_t)data;
 }
 
 static int64_t storage_bytes(const lt_box *box) {
@@ -122,7 +129,7 @@ static void enter(napi_env env, lt_env *e, lt_box *box, uintptr_t base, const lt
     m->buffer = buffer;
     set_bytes(env, e, m, 0);
   }
-  m->boxes++;
+  m->users++;
   box->memory = m;
 }
 
@@ -130,15 +137,17 @@ void lt_attach(napi_env env, lt_env *e, lt_box *box, const lt_call *call) {
   enter(env, e, box, base_of(box), call);
 }
 
-void lt_detach(napi_env env, lt_env *e, lt_box *box) {
-  lt_memory *m = box->memory;
-  if (!m) return;
-  box->memory = NULL;
-  if (--m->boxes > 0) return;
+void lt_leave_memory(napi_env env, lt_env *e, lt_memory *m) {
+  if (--m->users > 0) return;
   take(e, m);
   set_bytes(env, e, m, 0);
   if (m->buffer) lt_release_buffer(env, m->buffer);
   free(m);
+}
+
+void lt_detach(napi_env env, lt_env *e, lt_box *box) {
+  if (box->memory) lt_leave_memory(env, e, box->memory);
+  box->memory = NULL;
 }
 
 void lt_follow(napi_env env, lt_env *e, lt_box *box, bool moved) {

@@ -10,7 +10,7 @@ import (
 )
 
 // nodeProperties are the names that Tensor has as properties in JavaScript, which no method may take.
-var nodeProperties = []string{"shape", "strides", "dtype", "device", "layout", "ndim", "numel", "storageOffset", "disposed", "dispose", "data", "at", "get", "set", "toArray", "toString"}
+var nodeProperties = []string{"shape", "strides", "dtype", "device", "layout", "ndim", "numel", "storageOffset", "disposed", "dispose", "data", "at", "get", "set", "toArray", "toString", "toJSON", "length", "elements"}
 
 // nodeEntry is a name in JavaScript and the overloads behind it.
 type nodeEntry struct {
