@@ -14,6 +14,7 @@ import hostile
 from library import ROOT
 
 NAME = "hostile"
+STARTS_CHILDREN = True
 BLOCK = 2000  # calls, as in hostile.c
 CHILD = 50  # blocks of one child process
 SHOWN = 3  # blocks that fail in one way and are cut down

@@ -240,10 +240,12 @@ def run(options, law, report):
         if end and time.monotonic() > end:
             break
         machine = Machine(library, rng_of(options.seed, law, n))
-        report.cases[law] = report.cases.get(law, 0) + 1
+        report.start(f"program/{n}")
         for _ in range(STEPS):
             problem = machine.step()
             if problem:
                 report.fail(law, f"program/{n}", problem, "\n".join(machine.lines))
                 break
+        else:
+            report.tell(law, True, "tensor_set__storage_geometry")
         machine.close()
