@@ -400,6 +400,7 @@ var calls = [...]func(frame) error{
 	func(f frame) error { r0, err := ops.NpySaveBytes(f.tensor(0)); return f.setTensors(err, r0) },    // npy_save_bytes
 	func(f frame) error { r0, err := ops.NpyLoad(f.str(0), f.bool(1)); return f.setTensors(err, r0) }, // npy_load
 	func(f frame) error { r0, err := ops.NpyLoadBytes(f.tensor(0)); return f.setTensors(err, r0) },    // npy_load_bytes
+	func(f frame) error { r0, err := ops.NpyLength(f.tensor(0)); return f.setInt(err, r0) },           // npy_length
 	func(f frame) error { return ops.NpzSave(f.str(0), f.strs(1), f.tensors(2)) },                     // npz_save
 	func(f frame) error {
 		r0, err := ops.NpzSaveBytes(f.strs(0), f.tensors(1))
@@ -407,6 +408,7 @@ var calls = [...]func(frame) error{
 	}, // npz_save_bytes
 	func(f frame) error { r0, r1, err := ops.NpzLoad(f.str(0)); return f.setMixed(err, r0, r1) },         // npz_load
 	func(f frame) error { r0, r1, err := ops.NpzLoadBytes(f.tensor(0)); return f.setMixed(err, r0, r1) }, // npz_load_bytes
+	func(f frame) error { return ops.FileWrite(f.str(0), f.tensor(1)) },                                  // file_write
 	func(f frame) error { r0, err := ops.Sqrt(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },     // sqrt
 	func(f frame) error { r0, err := ops.Rsqrt(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },    // rsqrt
 	func(f frame) error { r0, err := ops.Exp(f.out(0), f.tensor(0)); return f.setTensors(err, r0) },      // exp

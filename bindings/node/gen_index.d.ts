@@ -3521,6 +3521,13 @@ export function npyLoadBytes(data: Tensor): Tensor;
 /** npyLoadBytes, off the event loop. */
 export function npyLoadBytesAsync(data: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
+ * How many bytes a .npy file has, told by its first ones, a contiguous uint8 tensor: what to take of a stream in which more follows.
+ * Of 12 bytes, the result is how many of them are needed to tell; of that many, it is the file's length.
+ */
+export function npyLength(head: Tensor): Int;
+/** npyLength, off the event loop. */
+export function npyLengthAsync(head: Tensor, options?: { signal?: Signal | null }): Promise<Int>;
+/**
  * Saves named tensors as an .npz file, which numpy.load reads, at once in the place of an older one. Nothing is compressed.
  */
 export function npzSave(path: string, options: { names: readonly string[]; tensors: readonly Tensor[] }): void;
@@ -3548,6 +3555,15 @@ export function npzLoadAsync(path: string, options?: { signal?: Signal | null })
 export function npzLoadBytes(data: Tensor): { names: string[]; tensors: Tensor[] };
 /** npzLoadBytes, off the event loop. */
 export function npzLoadBytesAsync(data: Tensor, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[] }>;
+/**
+ * Writes the bytes in a contiguous uint8 tensor to a file, as save writes its own: they are on the disk when they take the place of an
+ * older file at once, a link is followed, and pipes and devices are written to.
+ */
+export function fileWrite(path: string, options: { data: Tensor }): void;
+export function fileWrite(path: string, data: Tensor): void;
+/** fileWrite, off the event loop. */
+export function fileWriteAsync(path: string, options: { data: Tensor; signal?: Signal | null }): Promise<void>;
+export function fileWriteAsync(path: string, data: Tensor, options?: { signal?: Signal | null }): Promise<void>;
 /**
  * The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
  */

@@ -249,6 +249,8 @@ const lt_expm1Async = lt.expm1Async;
 const lt_eye = lt.eye;
 const lt_eyeAsync = lt.eyeAsync;
 const lt_failAllocation = lt.failAllocation;
+const lt_fileWrite = lt.fileWrite;
+const lt_fileWriteAsync = lt.fileWriteAsync;
 const lt_fill = lt.fill;
 const lt_fillAsync = lt.fillAsync;
 const lt_fix = lt.fix;
@@ -513,6 +515,8 @@ const lt_normal = lt.normal;
 const lt_normalAsync = lt.normalAsync;
 const lt_notEqual = lt.notEqual;
 const lt_notEqualAsync = lt.notEqualAsync;
+const lt_npyLength = lt.npyLength;
+const lt_npyLengthAsync = lt.npyLengthAsync;
 const lt_npyLoad = lt.npyLoad;
 const lt_npyLoadAsync = lt.npyLoadAsync;
 const lt_npyLoadBytes = lt.npyLoadBytes;
@@ -1038,6 +1042,8 @@ export {
   lt_eye as eye,
   lt_eyeAsync as eyeAsync,
   lt_failAllocation as failAllocation,
+  lt_fileWrite as fileWrite,
+  lt_fileWriteAsync as fileWriteAsync,
   lt_fill as fill,
   lt_fillAsync as fillAsync,
   lt_fix as fix,
@@ -1302,6 +1308,8 @@ export {
   lt_normalAsync as normalAsync,
   lt_notEqual as notEqual,
   lt_notEqualAsync as notEqualAsync,
+  lt_npyLength as npyLength,
+  lt_npyLengthAsync as npyLengthAsync,
   lt_npyLoad as npyLoad,
   lt_npyLoadAsync as npyLoadAsync,
   lt_npyLoadBytes as npyLoadBytes,

@@ -1814,6 +1814,17 @@ static const lt_operator overloads_npy_load_bytes[] = {
     {"npyLoadBytes", arguments_npy_load_bytes, results_npy_load_bytes, 1, 1, 1, -1, {{call_npy_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_npy_length(const lt_value *a, lt_value *r) { return tensor_npy_length(a[0].tensor, &r[0].i); }
+static const lt_argument arguments_npy_length[] = {
+    {"head", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_npy_length[] = {
+    {"out", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_npy_length[] = {
+    {"npyLength", arguments_npy_length, results_npy_length, 1, 1, 1, -1, {{call_npy_length, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_npz_save(const lt_value *a, lt_value *r) { (void)r; return tensor_npz_save(a[0].text, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length); }
 static const lt_argument arguments_npz_save[] = {
     {"path", LT_STR, 0, {0}},
@@ -1858,6 +1869,15 @@ static const lt_argument results_npz_load_bytes[] = {
 };
 static const lt_operator overloads_npz_load_bytes[] = {
     {"npzLoadBytes", arguments_npz_load_bytes, results_npz_load_bytes, 1, 1, 2, -1, {{call_npz_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_file_write(const lt_value *a, lt_value *r) { (void)r; return tensor_file_write(a[0].text, a[1].tensor); }
+static const lt_argument arguments_file_write[] = {
+    {"path", LT_STR, 0, {0}},
+    {"data", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_file_write[] = {
+    {"fileWrite", arguments_file_write, NULL, 2, 2, 0, -1, {{call_file_write, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sqrt(const lt_value *a, lt_value *r) { return tensor_sqrt(a[0].tensor, &r[0].tensor); }
@@ -7234,10 +7254,12 @@ const lt_entry lt_entries[] = {
     {"npySaveBytes", overloads_npy_save_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"npyLoad", overloads_npy_load, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"npyLoadBytes", overloads_npy_load_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"npyLength", overloads_npy_length, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"npzSave", overloads_npz_save, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"npzSaveBytes", overloads_npz_save_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"npzLoad", overloads_npz_load, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"npzLoadBytes", overloads_npz_load_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fileWrite", overloads_file_write, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"sqrt", overloads_sqrt, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"rsqrt", overloads_rsqrt, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"exp", overloads_exp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},

@@ -12,6 +12,7 @@ import argparse
 import importlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -24,6 +25,8 @@ sys.path.insert(0, str(HERE))
 
 LAWS = ("views", "outputs", "refusals", "allocations", "pieces", "places", "tiers", "languages", "storages", "dtypes", "hostile", "threads")
 SHOWN = 3  # failures printed of one function and law
+LIMIT = 1 << 28  # bytes that the tensors of one call may take
+PATIENCE = 60  # seconds for one case
 CRASHES = 20  # of a worker, before its share is given up
 
 
@@ -73,6 +76,7 @@ def work(options, law, part):
         print(json.dumps(event), flush=True)
 
     held, library, inputs = module(law), Library(), Inputs()
+    library.limit = getattr(held, "LIMIT", LIMIT)
     if options.trace:
         library.before = lambda call: tell(trace=program(call))
     names = functions(options)[part :: options.jobs]
@@ -92,6 +96,7 @@ def work(options, law, part):
             if call is None or failed.get(c, 0) >= SHOWN:
                 continue
             tell(start=case, done=done)
+            signal.alarm(PATIENCE)  # whose default is to end the process: a call that hangs is reported as one that crashes
             try:
                 found = held.check(library, call, rng)
             except Exception:  # a fault of the suite is shown as one, and the run goes on

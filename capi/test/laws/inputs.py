@@ -169,14 +169,14 @@ def with_values(call, rng, special=0.05):
     return call.mapped(change)
 
 
-def with_size(call, rng, size=None, old=None):
+def with_size(call, rng, size=None, old=None, most=1 << 16):
     """The call with one of its sizes changed wherever it stands, elements repeated or left out."""
     sizes = sorted({n for t, _ in call.tensors() for n in t.size if n > 0})
     if not sizes:
         return call
     old = old or rng.choice(sizes)
     new = rng.choice((0, 1, 2, 3, 5, 7, 8, 17, 33)) if size is None else size
-    if sum(int(np.prod([new if n == old else n for n in t.size], dtype=object)) for t, _ in call.tensors()) > (1 << 16 if size is None else 1 << 33):
+    if sum(int(np.prod([new if n == old else n for n in t.size], dtype=object)) for t, _ in call.tensors()) > most:
         return call
 
     def change(t, _):

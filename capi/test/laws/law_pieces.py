@@ -12,6 +12,7 @@ from inputs import SIZE_LISTS, clones, dense, with_size, with_values
 from library import OK, Seen
 
 NAME = "pieces"
+LIMIT = 1 << 30
 SMALL = 6
 TRIALS = 3
 # Elements in all: around the vector width, the grain that threads share out, the caches, and the size that is written past them.
@@ -30,7 +31,7 @@ def check(library, call, rng):
     if rng.random() < 0.02:
         count = STREAMED // max(t.elements().dtype.itemsize for t, _ in made.tensors() if SMALL in t.size)
     size = max(count // max(others, 1), SMALL + 1)
-    large = with_values(with_size(made, rng, size, SMALL), rng)
+    large = with_values(with_size(made, rng, size, SMALL, STREAMED), rng)
     if not any(size in t.size for t, _ in large.tensors()):
         return None
     cuts = sorted({0, size, min(size, rng.choice((1, 3, 16, 37))), rng.randrange(size), size - 1})

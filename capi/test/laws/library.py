@@ -208,6 +208,7 @@ class Outcome:
 class Library:
     def __init__(self, path=None):
         self.c = load(path)
+        self.limit = 0  # bytes in use that a call may reach
         self.before = None  # called with each call that is about to be made
 
     # ------------------------------------------------------------------------------------------------------- small calls
@@ -221,6 +222,10 @@ class Library:
         cells = [c_int64() for _ in range(6)]
         self.do("tensor_memory_stats", *map(byref, cells))
         return dict(zip(("in_use", "peak", "cached", "limit", "tensors", "storages"), (c.value for c in cells), strict=True))
+
+    def limited(self):
+        self.do("tensor_set_memory_limit", self.limit)
+        return lambda: self.do("tensor_set_memory_limit", 0)
 
     def threads(self, n):
         self.do("tensor_set_num_threads", n)
@@ -322,11 +327,10 @@ class Library:
                 words += [byref(c) for c in (cell, length) if c is not None]
         self.do("tensor_manual_seed", 0)
         live, used = self.c.tensor_live_handles(), self.stats()["in_use"]
-        after = between(self) if between else None
+        after = between(self) if between else self.limited()
         status = getattr(self.c, call.c)(*words)
         message = (self.c.tensor_last_error() or b"").decode(errors="replace") if status else ""
-        if after:
-            after()
+        after()
         found = []
         extra = self.c.tensor_live_handles() - live
         used = self.stats()["in_use"] - used
