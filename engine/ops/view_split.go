@@ -103,6 +103,9 @@ func Chunk(self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
 	}
 	size := self.Sizes()[d]
 	if size == 0 {
+		if err := checkPieces("chunk", chunks); err != nil {
+			return nil, err
+		}
 		return SplitWithSizes(self, make([]int64, chunks), dim)
 	}
 	return Split(self, (size-1)/chunks+1, dim)
