@@ -21,6 +21,7 @@ TYPES = {
     _dtypes.complex128: ("<c16", None),
 }
 FROM_TYPESTR = {text: dtype for dtype, (text, _) in TYPES.items()}
+OF_FORMAT = {code: dtype for dtype, (_, code) in TYPES.items() if code}
 
 # Owners of memory that tensors share, by the context that is passed to C, until the last such tensor is freed.
 owners = {}

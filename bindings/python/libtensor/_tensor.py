@@ -22,6 +22,8 @@ make_size = tuple.__new__
 
 
 def wrapped_dim(dim, n, what):
+    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+        raise TypeError(f"{what}: argument 'dim' must be int, not {type(dim).__name__}")
     at = dim.__index__()
     if not -max(n, 1) <= at < max(n, 1) or not n:
         raise IndexError(f"{what}: dimension {at} is out of range for a tensor of {n} dimensions")
@@ -155,6 +157,10 @@ class Tensor(_direct.TensorBase):
         """The elements where `condition` holds, and those of `other`, a tensor or a number, elsewhere."""
         return _f.where(condition, self, other)
 
+    def new(self, *args, device=None):
+        """A tensor of this dtype and device, of sizes or of a sequence's elements: new(2, 3), new([1, 2])."""
+        return _overrides.converted(_create.legacy(self.dtype, args, device or self.device), type(self))
+
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
         """A copy of `data`, of this tensor's dtype and device unless others are given."""
         if requires_grad or pin_memory:
@@ -184,9 +190,26 @@ class Tensor(_direct.TensorBase):
     is_sparse = property(lambda self: self.layout is _dtypes.sparse_coo)
     is_sparse_csr = property(lambda self: self.layout is _dtypes.sparse_csr)
     is_quantized = is_mkldnn = is_nested = requires_grad = retains_grad = False
+    is_mps = is_xpu = is_xla = is_ipu = is_hpu = is_mtia = is_maia = is_vulkan = False
     is_leaf = True
     grad = grad_fn = names = None
     output_nr = 0
+
+    def is_inference(self):
+        """False: nothing records what happens to a tensor."""
+        return False
+
+    def is_distributed(self):
+        return False
+
+    def detach_(self):
+        """The tensor itself: it is detached."""
+        return self
+
+    def dim_order(self):
+        """The dimensions from the one with the largest stride to the one with the smallest."""
+        strides = self.stride()
+        return tuple(sorted(range(self.dim()), key=lambda dim: -strides[dim]))
 
     def requires_grad_(self, requires_grad=True):
         if requires_grad:
@@ -222,7 +245,10 @@ class Tensor(_direct.TensorBase):
             return _create.type_name(self)
         if isinstance(dtype, str):
             dtype = _create.type_named(dtype)
-        return self.to(getattr(dtype, "dtype", dtype))
+        dtype = getattr(dtype, "dtype", dtype)
+        if not _match.is_dtype(dtype):
+            raise TypeError(f"type(): argument 'dtype' must be a dtype, a legacy class or its name, not {type(dtype).__name__}")
+        return self.to(dtype)
 
     @_direct.getter(_direct.LIST, "tensor_data_ptr")
     def tolist(self):
@@ -297,6 +323,13 @@ class Tensor(_direct.TensorBase):
             raise TypeError("iteration over a 0-d tensor")
         return iter(_f.unbind(self))
 
+    def __reversed__(self):
+        """The tensor with the order of its first dimension reversed: a copy."""
+        return _f.flip(self, 0) if self.dim() else self
+
+    def __delitem__(self, key):
+        raise TypeError("Tensor does not support deleting items")
+
     def __contains__(self, value):
         if isinstance(value, (Tensor, bool, int, float, complex)):
             return (self == value).any().item()
@@ -311,17 +344,31 @@ class Tensor(_direct.TensorBase):
 
     def __index__(self):
         if self.numel() != 1 or self.is_floating_point() or self.is_complex():
-            raise TypeError("only integer tensors of a single element can be converted to an index")
+            raise TypeError(f"only integer tensors of a single element can be converted to an index, not one of {self.dtype} and {list(self.shape)}")
         return int(self.item())
+
+    def _number(self):
+        """The one element, for Python's number types."""
+        if self.numel() != 1:
+            raise ValueError(f"only one element tensors can be converted to Python scalars, not one of {self.numel()} elements")
+        return self.item()
+
+    def _real(self):
+        found = self._number()
+        if not isinstance(found, complex):
+            return found
+        if found.imag:
+            raise RuntimeError(f"value cannot be converted to a real number without overflow: {found}")
+        return found.real
 
     def __int__(self):
-        return int(self.item())
+        return int(self._real())
 
     def __float__(self):
-        return float(self.item())
+        return float(self._real())
 
     def __complex__(self):
-        return complex(self.item())
+        return complex(self._number())
 
     def __hash__(self):
         return id(self)

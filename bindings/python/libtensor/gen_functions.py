@@ -3595,6 +3595,8 @@ def _set__tensor_geometry(input, source, storage_offset, size, stride=()):
     if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _integer(storage_offset, "set_", "storage_offset")
     size, size_len = _ints(size, "set_", "size")
+    if stride is None:
+        stride = ()
     stride, stride_len = _ints(stride, "set_", "stride")
     status = c_set__tensor_geometry(input._h, source._h, storage_offset, size, size_len, stride, stride_len)
     if status:
@@ -3623,6 +3625,8 @@ def _set__storage_geometry(input, source, storage_offset, size, stride=()):
     if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _integer(storage_offset, "set_", "storage_offset")
     size, size_len = _ints(size, "set_", "size")
+    if stride is None:
+        stride = ()
     stride, stride_len = _ints(stride, "set_", "stride")
     status = c_set__storage_geometry(input._h, source._h, storage_offset, size, size_len, stride, stride_len)
     if status:
@@ -3653,22 +3657,22 @@ def set_(input, *args, **kwargs):
             return _set__default(input, *args)
         if n == 1 and _is_tensor(args[0]):
             return _set__tensor(input, *args)
-        if 3 <= n <= 4 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])) and (n <= 3 or (args[3].__class__ is _Int or _is_ints(args[3]))):
+        if 3 <= n <= 4 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])) and (n <= 3 or (args[3] is None or (args[3].__class__ is _Int or _is_ints(args[3])))):
             return _set__tensor_geometry(input, *args)
         if n == 1 and _is_storage(args[0]):
             return _set__storage(input, *args)
-        if 3 <= n <= 4 and _is_storage(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])) and (n <= 3 or (args[3].__class__ is _Int or _is_ints(args[3]))):
+        if 3 <= n <= 4 and _is_storage(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])) and (n <= 3 or (args[3] is None or (args[3].__class__ is _Int or _is_ints(args[3])))):
             return _set__storage_geometry(input, *args)
         raise _no_overload("set_", ('(Tensor input)', '(Tensor input, Tensor source)', '(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])', '(Tensor input, Storage source)', '(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])'), args, kwargs)
     if n <= 0 and not kwargs:
         return _set__default(input, *args, **kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"source"}) and _is_tensor(_arg(args, 0, kwargs, "source", _absent)):
         return _set__tensor(input, *args, **kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"source", "storage_offset", "size", "stride"}) and _is_tensor(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _is_ints(_arg(args, 3, kwargs, "stride", ())):
+    if n <= 4 and (not kwargs or kwargs.keys() <= {"source", "storage_offset", "size", "stride"}) and _is_tensor(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _or_none(_is_ints, _arg(args, 3, kwargs, "stride", None)):
         return _set__tensor_geometry(input, *args, **kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"source"}) and _is_storage(_arg(args, 0, kwargs, "source", _absent)):
         return _set__storage(input, *args, **kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"source", "storage_offset", "size", "stride"}) and _is_storage(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _is_ints(_arg(args, 3, kwargs, "stride", ())):
+    if n <= 4 and (not kwargs or kwargs.keys() <= {"source", "storage_offset", "size", "stride"}) and _is_storage(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _or_none(_is_ints, _arg(args, 3, kwargs, "stride", None)):
         return _set__storage_geometry(input, *args, **kwargs)
     raise _no_overload("set_", ('(Tensor input)', '(Tensor input, Tensor source)', '(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])', '(Tensor input, Storage source)', '(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])'), args, kwargs)
 
@@ -8079,6 +8083,8 @@ def roll(input, shifts, dims=()):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "roll", "input")
     shifts, shifts_len = _ints(shifts, "roll", "shifts")
+    if dims is None:
+        dims = ()
     dims, dims_len = _ints(dims, "roll", "dims")
     cell = _take() if _cells else _Cell()
     status = c_roll(input._h, shifts, shifts_len, dims, dims_len, cell.address)
@@ -8145,6 +8151,8 @@ def rot90(input, k=1, dims=(0,1)):
         input = _tensor(input, "rot90", "input")
     if k.__class__ is not _Int or not _LOW <= k <= _HIGH:
         k = _integer(k, "rot90", "k")
+    if dims is None:
+        dims = (0,1)
     dims, dims_len = _ints(dims, "rot90", "dims")
     cell = _take() if _cells else _Cell()
     status = c_rot90(input._h, k, dims, dims_len, cell.address)
@@ -11492,6 +11500,8 @@ def amax(input, dim=(), keepdim=False, *, out=None, axis=_absent, keepdims=_abse
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "amax", "input")
+    if dim is None:
+        dim = ()
     dim, dim_len = _ints(dim, "amax", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "amax", "keepdim")
@@ -11525,6 +11535,8 @@ def amin(input, dim=(), keepdim=False, *, out=None, axis=_absent, keepdims=_abse
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "amin", "input")
+    if dim is None:
+        dim = ()
     dim, dim_len = _ints(dim, "amin", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "amin", "keepdim")

@@ -73,7 +73,7 @@ func (v *pyOverload) stub(name string, method bool) string {
 			star = true
 			out = append(out, "*")
 		}
-		if a.Default == "None" && !strings.HasSuffix(kind, "None") {
+		if (a.Default == "None" || noneIsDefault(a)) && !strings.HasSuffix(kind, "None") {
 			kind += " | None"
 		}
 		if a.Default != "" {
