@@ -175,8 +175,8 @@ def ints(value, function, argument):
 
 def slow_ints(value, function, argument):
     if is_integer(value):
-        value = (value,)
-    elif isinstance(value, Tensor) or hasattr(value, "tolist"):
+        return pack_ints[1](integer(value, function, argument)), 1
+    if isinstance(value, Tensor) or hasattr(value, "tolist"):
         value = value.tolist()
     if not sequence(value) and not hasattr(value, "__iter__"):
         raise wrong_type(function, argument, "tuple of ints", value)

@@ -72,4 +72,5 @@ def listed(k):
         return _create.tensor(k, dtype=None if k else _dtypes.int64)
     if hasattr(k, "__array_interface__"):
         return _create.tensor(k)
-    raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type(k).__name__})")
+    kind = TypeError if isinstance(k, (str, bytes)) else IndexError
+    raise kind(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type(k).__name__})")

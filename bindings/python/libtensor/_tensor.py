@@ -30,6 +30,29 @@ def wrapped_dim(dim, n, what):
     return at % n
 
 
+def given_to(cls, tensor):
+    """An object of a subclass with the handle of a tensor, which has none from now on."""
+    made = object.__new__(cls)
+    made._h, tensor._h = tensor._h, 0
+    return made
+
+
+def element(tensor):
+    """The one element, for Python's number types."""
+    if tensor.numel() != 1:
+        raise ValueError(f"only one element tensors can be converted to Python scalars, not one of {tensor.numel()} elements")
+    return tensor.item()
+
+
+def real_element(tensor):
+    found = element(tensor)
+    if not isinstance(found, complex):
+        return found
+    if found.imag:
+        raise RuntimeError(f"value cannot be converted to a real number without overflow: {found}")
+    return found.real
+
+
 def as_object(kind, make, args):
     """The object of a subclass in a pickle."""
     return make(*args).as_subclass(kind)
@@ -38,26 +61,20 @@ def as_object(kind, make, args):
 class Tensor(_direct.TensorBase):
     """A multi-dimensional array of elements of one dtype. `Tensor(2, 3)` and `Tensor([1, 2])` make one of the default dtype."""
 
-    __slots__ = ("__weakref__", "__dict__")
+    __slots__ = ("__weakref__", "__dict__", "_kept")
     __array_priority__ = 1000
     __torch_function__ = classmethod(_overrides.torch_function)
 
     def __new__(cls, *args, device=None):
         made = _create.legacy(None, args, device)
-        return made if cls is Tensor else made._given_to(cls)
-
-    def _given_to(self, cls):
-        """An object of a subclass with the handle of this one, which has none from now on."""
-        made = object.__new__(cls)
-        made._h, self._h = self._h, 0
-        return made
+        return made if cls is Tensor else given_to(cls, made)
 
     def as_subclass(self, cls):
         """A view of all elements as an object of `cls`, Tensor or a subclass."""
         if not isinstance(cls, type) or not issubclass(cls, Tensor):
             raise TypeError(f"as_subclass(): argument 'cls' must be Tensor or a subclass of it, not {cls!r}")
         with _overrides.disabled():
-            return _f.detach(self)._given_to(cls)
+            return given_to(cls, _f.detach(self))
 
     @staticmethod
     def _make_subclass(cls, data, require_grad=False):
@@ -145,6 +162,7 @@ class Tensor(_direct.TensorBase):
             args = (_typed_storage.untyped(args[0], self.dtype), *args[1:])
         elif "source" in kwargs:
             kwargs["source"] = _typed_storage.untyped(kwargs["source"], self.dtype)
+        self._kept = None
         return _f.set_(self, *args, **kwargs)
 
     def share_memory_(self):
@@ -192,7 +210,7 @@ class Tensor(_direct.TensorBase):
     is_quantized = is_mkldnn = is_nested = requires_grad = retains_grad = False
     is_mps = is_xpu = is_xla = is_ipu = is_hpu = is_mtia = is_maia = is_vulkan = False
     is_leaf = True
-    grad = grad_fn = names = None
+    grad = grad_fn = name = None
     output_nr = 0
 
     def is_inference(self):
@@ -229,11 +247,13 @@ class Tensor(_direct.TensorBase):
 
     @data.setter
     def data(self, value):
+        self._kept = None
         _f.set_(self, value)
 
     def storage(self):
-        """The storage as elements of the tensor's dtype."""
-        return _typed_storage.typed(_f.untyped_storage(self), self.dtype)
+        """The storage as elements of the tensor's dtype: one object for all tensors of a dtype that share it."""
+        self._kept = made = _typed_storage.typed(_f.untyped_storage(self), self.dtype)
+        return made
 
     def storage_type(self):
         """The legacy class of the storage, such as torch.FloatStorage."""
@@ -347,28 +367,14 @@ class Tensor(_direct.TensorBase):
             raise TypeError(f"only integer tensors of a single element can be converted to an index, not one of {self.dtype} and {list(self.shape)}")
         return int(self.item())
 
-    def _number(self):
-        """The one element, for Python's number types."""
-        if self.numel() != 1:
-            raise ValueError(f"only one element tensors can be converted to Python scalars, not one of {self.numel()} elements")
-        return self.item()
-
-    def _real(self):
-        found = self._number()
-        if not isinstance(found, complex):
-            return found
-        if found.imag:
-            raise RuntimeError(f"value cannot be converted to a real number without overflow: {found}")
-        return found.real
-
     def __int__(self):
-        return int(self._real())
+        return int(real_element(self))
 
     def __float__(self):
-        return float(self._real())
+        return float(real_element(self))
 
     def __complex__(self):
-        return complex(self._number())
+        return complex(element(self))
 
     def __hash__(self):
         return id(self)
@@ -385,7 +391,7 @@ class Tensor(_direct.TensorBase):
             _f.index_set_(self, key, _create.tensor(value, dtype=self.dtype, device=self.device))
 
     def __dir__(self):
-        return sorted(set(object.__dir__(self)))
+        return [name for name in object.__dir__(self) if name[0] != "_" or name.startswith("__")]
 
 
 _direct.start(Tensor, Size, DTYPES, CPU)

@@ -613,7 +613,7 @@ func pyModuleText(list []*pyFunction) string {
 		if f.has("function") && !f.internal() {
 			exported = append(exported, f.name)
 		}
-		if f.has("method") {
+		if f.has("method") && !f.internal() {
 			methods = append(methods, f.name)
 		}
 	}
