@@ -5,8 +5,6 @@ from contextlib import contextmanager
 from ._random import default as _default
 from ._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
-default_generator = _default()
-
 __all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
 
@@ -19,3 +17,9 @@ def fork_rng(devices=None, enabled=True, *_, **__):
     finally:
         if enabled:
             set_rng_state(before)
+
+
+def __getattr__(name):
+    if name == "default_generator":
+        return _default()
+    raise AttributeError(f"module 'libtensor.random' has no attribute '{name}'")
