@@ -414,3 +414,27 @@ func TestCastsOfTiersAgree(t *testing.T) {
 		}
 	}
 }
+
+// Copies move the bits of every dtype as they are, those of signalling NaN too, wherever the elements lie.
+func TestCopiesKeepTheBits(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	for _, tier := range tierTables() {
+		for d := range dtype.DType(dtype.Count) {
+			for _, gaps := range [][]int64{{1, 1}, {3, 1}, {1, 3}, {3, 2}, {1, 0}} {
+				const n = 133
+				in, out := make([]byte, n*3*d.Size()), make([]byte, n*3*d.Size())
+				for i := range in {
+					in[i] = byte(r.Uint32()) | 0x7d // many are NaN
+				}
+				l := Loop{Operands: 2, Outputs: 1, Ndim: 1}
+				l.Memory[0], l.Memory[1] = d, d
+				l.Sizes[0], l.Strides[0][0], l.Strides[1][0] = n, gaps[0]*d.Size(), gaps[1]*d.Size()
+				call(tier.copy, l, [][]byte{out, in}, func(l *Loop, at []uintptr) { l.Data[0], l.Data[1] = at[0], at[1] })
+				for i := range int64(n) {
+					to, from := i*gaps[0]*d.Size(), i*gaps[1]*d.Size()
+					assert.Equal(t, in[from:from+d.Size()], out[to:to+d.Size()], "%v in tier %s, strides %v, element %d", d, tier.tier, gaps, i)
+				}
+			}
+		}
+	}
+}

@@ -351,7 +351,7 @@ func readAdvanced(op string, view *tensor.Tensor, tensors []*tensor.Tensor) (*te
 
 // soleMask is the mask when a mask of all dimensions is all there is to an index.
 func soleMask(view *tensor.Tensor, tensors []*tensor.Tensor) *tensor.Tensor {
-	if len(tensors) == 0 || tensors[0] == nil || !isMask(tensors[0]) || !slices.Equal(tensors[0].Sizes(), view.Sizes()) || view.IsMeta() {
+	if len(tensors) == 0 || tensors[0] == nil || !isMask(tensors[0]) || !slices.Equal(tensors[0].Sizes(), view.Sizes()) || view.IsMeta() || tensors[0].IsMeta() {
 		return nil
 	}
 	return tensors[0]

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -11,10 +12,20 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
+
+// numbers makes a tensor of 0, 1, 2, ..., as far as dtype d holds them.
+func numbers(t *testing.T, d dtype.DType, sizes ...int64) *tensor.Tensor {
+	t.Helper()
+	x, err := castTo("test", counting(t, dtype.Int64, sizes...), d)
+	require.NoError(t, err)
+	t.Cleanup(x.Release)
+	return x
+}
 
 // part views x[start:end] along its first dimension.
 func part(t *testing.T, x *tensor.Tensor, start, end, step int64) *tensor.Tensor {
@@ -55,8 +66,8 @@ func indexedWrites(t *testing.T, d dtype.DType, rows, columns int64) []indexedWr
 		return n
 	}
 	picked := vectorOf(t, rows-1, 0, rows/2, 0)
-	source := counting(t, d, 4, columns)
-	wide := counting(t, d, rows, columns)
+	source := numbers(t, d, 4, columns)
+	wide := numbers(t, d, rows, columns)
 	index := make([]float64, rows*columns)
 	mask := make([]float64, rows*columns)
 	for i := range index {
@@ -65,8 +76,8 @@ func indexedWrites(t *testing.T, d dtype.DType, rows, columns int64) []indexedWr
 	along, set := given(t, dtype.Int64, []int64{rows, columns}, index...), given(t, dtype.Bool, []int64{rows, columns}, mask...)
 	down := given(t, dtype.Int64, []int64{rows, columns}, slices.Repeat([]float64{1}, len(index))...)
 	every := []*tensor.Tensor{nil, vectorOf(t, 3, 1, columns-1)}
-	three := counting(t, d, rows, 3)
-	one := counting(t, d, 1)
+	three := numbers(t, d, rows, 3)
+	one := numbers(t, d, 1)
 	in := func(f func(self *tensor.Tensor) error) func(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return func(_, self *tensor.Tensor) (*tensor.Tensor, error) {
 			c, err := Clone(self, shape.Preserve)
@@ -119,9 +130,9 @@ func indexedWrites(t *testing.T, d dtype.DType, rows, columns int64) []indexedWr
 func TestIndexedWritesOfAnySize(t *testing.T) {
 	const rows, columns = 9, 1531
 	for _, d := range []dtype.DType{dtype.Uint8, dtype.Int16, dtype.BFloat16, dtype.Float32, dtype.Int64, dtype.Complex128} {
-		x := counting(t, d, rows, columns)
-		turned := permutation(t, counting(t, d, columns, rows), 1, 0)
-		gaps := part(t, counting(t, d, 2*rows, columns), 0, 2*rows, 2)
+		x := numbers(t, d, rows, columns)
+		turned := permutation(t, numbers(t, d, columns, rows), 1, 0)
+		gaps := part(t, numbers(t, d, 2*rows, columns), 0, 2*rows, 2)
 		for layout, self := range map[string]*tensor.Tensor{"rows": x, "columns": turned, "gaps": gaps} {
 			for _, op := range indexedWrites(t, d, rows, columns) {
 				var want, got, inPlace []float64
@@ -159,7 +170,7 @@ func TestPointwiseOfAnySize(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.Int8, dtype.Float32, dtype.Complex64} {
 		run := func() [][]float64 {
 			var all [][]float64
-			x := counting(t, d, 3, n)
+			x := numbers(t, d, 3, n)
 			fresh, err := Mul(nil, x, part(t, x, 1, 2, 1))
 			require.NoError(t, err)
 			defer fresh.Release()
@@ -179,7 +190,7 @@ func TestPointwiseOfAnySize(t *testing.T) {
 
 // An index is read from where it starts, whatever storage it is a part of.
 func TestIndexThatIsPartOfAnother(t *testing.T) {
-	x := counting(t, dtype.Float32, 5, 4)
+	x := numbers(t, dtype.Float32, 5, 4)
 	long := vectorOf(t, 4, 4, 4, 0, 2, 1)
 	matrix := given(t, dtype.Int64, []int64{2, 3}, 9, 9, 9, 3, 0, 1)
 	row := part(t, matrix, 1, 2, 1)
@@ -222,10 +233,10 @@ func TestIndexThatIsPartOfAnother(t *testing.T) {
 		"take":         func(i *tensor.Tensor) (*tensor.Tensor, error) { return Take(nil, x, i) },
 		"index_fill":   func(i *tensor.Tensor) (*tensor.Tensor, error) { return IndexFill(nil, x, 1, i, long1(t)) },
 		"index_add": func(i *tensor.Tensor) (*tensor.Tensor, error) {
-			return IndexAdd(nil, x, 1, i, counting(t, dtype.Float32, 5, 3), dtype.IntScalar(1))
+			return IndexAdd(nil, x, 1, i, numbers(t, dtype.Float32, 5, 3), dtype.IntScalar(1))
 		},
 		"put": func(i *tensor.Tensor) (*tensor.Tensor, error) {
-			return Put(nil, x, i, counting(t, dtype.Float32, 3), false)
+			return Put(nil, x, i, numbers(t, dtype.Float32, 3), false)
 		},
 	} {
 		want, err := run(vectorOf(t, 3, 0, 1))
@@ -248,12 +259,12 @@ func long1(t *testing.T) *tensor.Tensor {
 // Whatever the layout of source and index, positions count along the dimensions, not the memory.
 func TestIndexedReadsOfAnyLayout(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.Uint8, dtype.Float16, dtype.Float32, dtype.Float64, dtype.Complex128} {
-		flatSource := part(t, counting(t, d, 100), 1, 100, 3) // 1 4 7 ...
+		flatSource := part(t, numbers(t, d, 100), 1, 100, 3) // 1 4 7 ...
 		got, err := Take(nil, flatSource, vectorOf(t, 2, -1, 0))
 		require.NoError(t, err)
 		assert.Equal(t, []float64{7, 97, 1}, flat(t, got), "take of %v", d)
 		got.Release()
-		base := counting(t, d, 3, 70, 80)
+		base := numbers(t, d, 3, 70, 80)
 		for name, dims := range map[string][]int64{"turned": {0, 2, 1}, "reversed": {2, 1, 0}, "rolled": {1, 2, 0}} {
 			x := permutation(t, base, dims...)
 			packed, err := Contiguous(x, shape.NoFormat)
@@ -294,7 +305,7 @@ func TestIndexedReadsOfAnyLayout(t *testing.T) {
 func TestIndicesAreCheckedWhereTheyAreUsed(t *testing.T) {
 	for _, bad := range []int64{3, -4, math.MaxInt64, math.MinInt64} {
 		for _, d := range []dtype.DType{dtype.Int8, dtype.Float16, dtype.Float32, dtype.Int64, dtype.Complex128} {
-			memory := counting(t, d, 9, 4)
+			memory := numbers(t, d, 9, 4)
 			x := part(t, memory, 3, 6, 1)
 			for _, sizes := range [][]int64{{2, 4}, {2, 1}} {
 				index, err := reshape("test", vectorOf(t, 1, bad), []int64{2, 1})
@@ -302,7 +313,7 @@ func TestIndicesAreCheckedWhereTheyAreUsed(t *testing.T) {
 				wide, err := expand("test", index, sizes)
 				require.NoError(t, err)
 				place := placeAlong(x, 0, wide)
-				source := counting(t, d, sizes...)
+				source := numbers(t, d, sizes...)
 				out, err := tensor.Zeros("test", sizes, d, device.Host)
 				require.NoError(t, err)
 				assert.ErrorContains(t, place.read("gather", out, x), "is out of bounds for size 3")
@@ -313,8 +324,8 @@ func TestIndicesAreCheckedWhereTheyAreUsed(t *testing.T) {
 				index.Release()
 			}
 			got := flat(t, memory)
-			assert.Equal(t, flat(t, counting(t, d, 9, 4))[:16], got[:16], "nothing before row 4 is written")
-			assert.Equal(t, flat(t, counting(t, d, 9, 4))[20:], got[20:], "nothing after row 4 is written")
+			assert.Equal(t, flat(t, numbers(t, d, 9, 4))[:16], got[:16], "nothing before row 4 is written")
+			assert.Equal(t, flat(t, numbers(t, d, 9, 4))[20:], got[20:], "nothing after row 4 is written")
 		}
 	}
 }
@@ -330,7 +341,7 @@ func TestMasksAreCheckedWhereTheyAreUsed(t *testing.T) {
 			for i := range bytes {
 				bytes[i] = change
 			}
-			from, to := counting(t, d, n), given(t, d, []int64{n}, slices.Repeat([]float64{5}, n)...)
+			from, to := numbers(t, d, n), given(t, d, []int64{n}, slices.Repeat([]float64{5}, n)...)
 			err := m.move("masked_select", maskTake.Row(bytesDType(d)), func(_ int64, args *maskArgs) {
 				args.from, args.to = uintptr(from.Data()), uintptr(to.Data())
 			})
@@ -348,12 +359,31 @@ func TestMasksAreCheckedWhereTheyAreUsed(t *testing.T) {
 	}
 }
 
+// Counts that another thread's writes make wrong stay in their memory.
+func TestCountsStayInTheirMemory(t *testing.T) {
+	values := vectorOf(t, 0, 2, 5, -1)
+	counts := vectorOf(t, slices.Repeat([]int64{0}, 10)...)
+	args := histogramArgs{in: uintptr(values.Data()), out: uintptr(counts.Data()), n: 4, size: 5}
+	kernel.Call(bincountKernel.Row(dtype.Int64), unsafe.Pointer(&args))
+	assert.NotZero(t, args.bad)
+	assert.Equal(t, []float64{1, 0, 1, 0, 0, 0, 0, 0, 0, 0}, flat(t, counts))
+	for _, k := range []*kernel.Kernel{uniqueConsecutiveKernel, uniqueRowsKernel} {
+		distinct, scratch := numbers(t, dtype.Float32, 200), numbers(t, dtype.Uint8, 200*kernel.SortEntry)
+		found := given(t, dtype.Float32, []int64{200}, slices.Repeat([]float64{-1}, 200)...)
+		starts := vectorOf(t, slices.Repeat([]int64{0}, 200)...)
+		groups := uniqueArgs{in: uintptr(distinct.Data()), values: uintptr(found.Data()), counts: uintptr(starts.Data()), scratch: uintptr(scratch.Data()), n: 200, width: 1, limit: 70}
+		kernel.Call(k.Row(dtype.Float32), unsafe.Pointer(&groups))
+		assert.Equal(t, int64(71), groups.found, "one more than there is room for")
+		assert.Equal(t, slices.Repeat([]float64{-1}, 130), flat(t, found)[70:])
+	}
+}
+
 // What an index refuses gives back what it made.
 func TestRefusedIndexesLeakNothing(t *testing.T) {
-	x := counting(t, dtype.Float32, 3, 4)
+	x := numbers(t, dtype.Float32, 3, 4)
 	truth := IndexItem{Kind: IndexBool, Start: 1}
 	mask := given(t, dtype.Bool, []int64{3}, 1, 0, 1)
-	values := counting(t, dtype.Float32, 7)
+	values := numbers(t, dtype.Float32, 7)
 	for _, items := range [][]IndexItem{
 		{truth, at1(99)},
 		{truth, with(vectorOf(t, 99))},
@@ -369,5 +399,5 @@ func TestRefusedIndexesLeakNothing(t *testing.T) {
 		assert.Equal(t, held.InUse, storage.MemoryStats().InUse)
 	}
 	assert.Error(t, IndexSet(x, []IndexItem{truth}, values))
-	assert.Equal(t, flat(t, counting(t, dtype.Float32, 3, 4)), flat(t, x))
+	assert.Equal(t, flat(t, numbers(t, dtype.Float32, 3, 4)), flat(t, x))
 }
