@@ -17,15 +17,13 @@ type places struct{ step, size, bad, failed int64 }
 // position of the indexed operand to the next, size the number of positions. The kernel checks every index as it uses it, as
 // another thread may write to it at any time; one out of range ends the run with an error.
 func RunIndexed(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor, step, size int64) error {
-	if !k.Has(compute) {
-		return status.NotImplementedf("%s: not implemented for dtype %v", op, compute)
-	}
-	if operands[0].Numel() == 0 {
-		return nil
+	row, err := k.For(op, compute)
+	if err != nil || operands[0].Numel() == 0 {
+		return err
 	}
 	l := loops.Get().(*kernel.Loop)
 	defer loops.Put(l)
-	l.Row = k.Row(compute)
+	l.Row = row
 	*paramsOf[places](l) = places{step: step, size: size}
 	if err := prepare(op, l, k, compute, 1, operands); err != nil {
 		return err

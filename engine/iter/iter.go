@@ -34,12 +34,9 @@ func (p *Params) Set(n int, d dtype.DType, s dtype.Scalar) {
 // Run executes k in dtype compute over operands, of which the first outputs are written. All broadcast to the shape of the
 // first. Their dtypes may differ from those that the kernel computes in, but for operands that a block cannot stand in for.
 func Run(op string, k *kernel.Kernel, compute dtype.DType, outputs int, operands []*tensor.Tensor, params *Params) error {
-	row := k.Row(compute)
-	if row == 0 {
-		return status.NotImplementedf("%s: not implemented for dtype %v", op, compute)
-	}
-	if operands[0].Numel() == 0 {
-		return nil
+	row, err := k.For(op, compute)
+	if err != nil || operands[0].Numel() == 0 {
+		return err
 	}
 	if tiny := k.Tiny(compute); tiny != nil && runTiny(tiny, compute, operands) {
 		return nil
@@ -163,7 +160,9 @@ func arrange(l *kernel.Loop, outputs int, operands []*tensor.Tensor) {
 	sizes := operands[0].Sizes()
 	flat := true
 	for i, t := range operands {
-		l.Data[i] = uintptr(t.Data())
+		if l.Data[i] = uintptr(t.Data()); l.Data[i] == 0 {
+			panic("a kernel is run over a tensor without bytes")
+		}
 		flat = flat && (t.IsContiguous() && t.Numel() == operands[0].Numel() || t.Numel() == 1)
 	}
 	if flat {

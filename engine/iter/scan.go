@@ -5,22 +5,19 @@ import (
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // Scan runs a kernel without outputs over operands, which all broadcast to the shape of the first, and tells whether it
 // found what it looks for: such a kernel stops once the flag in its parameters is set.
 func Scan(op string, k *kernel.Kernel, compute dtype.DType, operands ...*tensor.Tensor) (bool, error) {
-	if !k.Has(compute) {
-		return false, status.NotImplementedf("%s: not implemented for dtype %v", op, compute)
-	}
-	if operands[0].Numel() == 0 {
-		return false, nil
+	row, err := k.For(op, compute)
+	if err != nil || operands[0].Numel() == 0 {
+		return false, err
 	}
 	l := loops.Get().(*kernel.Loop)
 	defer loops.Put(l)
-	l.Row = k.Row(compute)
+	l.Row = row
 	l.Params = Params{}
 	if err := prepare(op, l, k, compute, 0, operands); err != nil {
 		return false, err

@@ -42,6 +42,7 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
 )
 
 // TierVariable forces a CPU tier when it names one that the machine supports.
@@ -103,8 +104,16 @@ func (k *Kernel) sign(signature string) {
 	}
 }
 
-// Row is the function for dtype d, 0 where the kernel has none.
+// Row is the function for dtype d, 0 where the kernel has none; Call refuses that.
 func (k *Kernel) Row(d dtype.DType) uintptr { return k.rows[d] }
+
+// For is the function for dtype d, or the error that op has none.
+func (k *Kernel) For(op string, d dtype.DType) (uintptr, error) {
+	if !k.Has(d) {
+		return 0, status.NotImplementedf("%s: not implemented for dtype %v", op, d)
+	}
+	return k.rows[d], nil
+}
 
 // Compute is the dtype in which the kernel works on d: d itself where it has a row for it, and d.Compute() elsewhere.
 func (k *Kernel) Compute(d dtype.DType) dtype.DType {
@@ -203,6 +212,9 @@ func Copy(l *Loop) { Call(drivers.copy, unsafe.Pointer(l)) }
 // Call runs a kernel that takes one argument structure, which lies on the heap and holds no Go pointers: its address goes
 // through as a number, which spares cgo's search for such pointers.
 func Call(fn uintptr, args unsafe.Pointer) {
+	if fn == 0 {
+		panic("a kernel is called for a dtype that it has no function for")
+	}
 	C.lt_call(C.uintptr_t(fn), C.uintptr_t(uintptr(args)))
 	runtime.KeepAlive(args)
 }

@@ -206,7 +206,7 @@ func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 	if to.IsMeta() {
 		return to, nil
 	}
-	return to, fillWith(to, value.Item())
+	return made(to, out, fillWith(to, value.Item()))
 }
 
 // Zero writes zeros.

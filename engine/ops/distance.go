@@ -110,7 +110,7 @@ func (s *scope) squares(out, a, b *tensor.Tensor) (ofA, ofB *tensor.Tensor) {
 	if right := s.reshape(b, batch, columns, width); s.err == nil {
 		right = s.keep(Transpose(nil, right, 1, 2))
 		if s.err == nil {
-			s.err = multiply(s.op, whole, left, right, dtype.IntScalar(-2), dtype.IntScalar(0))
+			s.multiply(whole, nil, left, right, dtype.IntScalar(-2), zero)
 		}
 	}
 	return s.sum(s.mul(a, a), -1), s.sum(s.mul(b, b), -1)

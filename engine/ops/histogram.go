@@ -175,11 +175,15 @@ func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool
 	if s.err != nil {
 		return nil, nil, s.err
 	}
-	if binEdges, err = s.result(outEdges, at[0]); err != nil {
+	if err := apart(s.op, outHist, outEdges, nil); err != nil {
 		return nil, nil, err
 	}
-	hist, err = s.result(outHist, made)
-	return hist, binEdges, err
+	toHist, toEdges := s.into(outHist, made), s.into(outEdges, at[0])
+	if hist, err = s.deliver(toHist); err != nil {
+		return nil, nil, err
+	}
+	binEdges, err = s.deliver(toEdges)
+	return madeTwo(hist, binEdges, outHist, outEdges, err)
 }
 
 // Histogramdd counts the points in the last dimension of self in a grid of bins[d] equal bins in each dimension d. Gives the

@@ -148,7 +148,8 @@ func TestRefusedFiles(t *testing.T) {
 
 // pack makes an archive of a pickle and one storage of 8 bytes.
 func pack(t testing.TB, pickled string) *file.Source {
-	plan := archive.New([]archive.Record{{Name: "a/data.pkl", Data: []byte(pickled)}, {Name: "a/data/0", Data: make([]byte, 8)}})
+	plan, err := archive.New("save", []archive.Record{{Name: "a/data.pkl", Data: []byte(pickled)}, {Name: "a/data/0", Data: make([]byte, 8)}})
+	require.NoError(t, err)
 	data := make(file.Buffer, plan.Size)
 	require.NoError(t, plan.Write(data))
 	return file.Memory(data)
@@ -335,7 +336,8 @@ func FuzzLoad(f *testing.F) {
 // FuzzPickle is FuzzLoad for what lies in the archive's pickle.
 func FuzzPickle(f *testing.F) {
 	for _, name := range []string{"torch.pt", "torch_code.pt", "torch_conj.pt"} {
-		a, err := archive.Open("fuzz", file.Memory(testFile(f, name)))
+		source := file.Memory(testFile(f, name))
+		a, err := archive.Open("fuzz", source, source.Budget("fuzz"))
 		require.NoError(f, err)
 		data, err := a.Read(a.Entries[0])
 		require.NoError(f, err)
@@ -347,7 +349,6 @@ func FuzzPickle(f *testing.F) {
 		before := live()
 		text, tensors, err := Load("load", pack(t, string(pickled)), "cpu", false)
 		if err == nil {
-			require.LessOrEqual(t, len(text), 10*(expansion*len(pickled)+1<<16))
 			_, _ = Save("save", text, tensors, false)
 			release(tensors)
 		}

@@ -47,7 +47,7 @@ __version__ = "0.1.0"
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
 
-_SUBMODULES = frozenset(("fft", "hdf5", "linalg", "multiprocessing", "nn", "return_types", "safetensors", "special", "testing"))
+_SUBMODULES = frozenset(("_C", "fft", "hdf5", "linalg", "multiprocessing", "nn", "overrides", "return_types", "safetensors", "special", "testing"))
 
 # Generated functions first: the ones above have a Python form of their own.
 globals().update({name: getattr(_functions, name) for name in _functions.__all__ if name not in globals()})

@@ -128,7 +128,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         _errors.unsupported(requires_grad, pin_memory)
     dtype = as_dtype(dtype)
     if isinstance(data, Tensor):
-        return data.detach().to(dtype=dtype, device=device, copy=True)
+        return data.as_subclass(Tensor).to(dtype=dtype, device=device, copy=True)
     if is_storage(data):
         data = data.tolist()
     shared = is_array(data) and not sequence(data)
@@ -234,8 +234,9 @@ LEGACY = {
 }
 
 
-def legacy(dtype, args, device=None):
-    """torch.Tensor(2, 3), torch.Tensor([1, 2]), torch.Tensor(storage), torch.Tensor(tensor)."""
+def legacy(wanted, args, device=None):
+    """torch.Tensor(2, 3), torch.Tensor([1, 2]), torch.Tensor(storage), torch.Tensor(tensor); of the default dtype unless one is wanted."""
+    dtype = wanted or _f.get_default_dtype()
     if all(isinstance(a, int) and not isinstance(a, bool) for a in args):
         return _f.empty(args or (0,), dtype=dtype, device=device)
     if len(args) != 1:
@@ -246,9 +247,9 @@ def legacy(dtype, args, device=None):
     if isinstance(data, (_storage.UntypedStorage, _typed_storage.TypedStorage)):
         return _f.storage_view(_typed_storage.untyped(data, dtype), dtype=dtype)
     if isinstance(data, Tensor):
-        if data.dtype is not dtype:
+        if wanted is not None and data.dtype is not wanted:
             raise TypeError(f"expected {dtype} (got {data.dtype})")
-        return data.detach()
+        return data.as_subclass(Tensor)
     if not is_nested(data):
         raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
     return tensor(data, dtype=dtype, device=device)

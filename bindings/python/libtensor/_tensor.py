@@ -1,8 +1,9 @@
 """torch.Tensor: what is not generated from the schema."""
 
+import copy
 from ctypes import POINTER, c_int32, c_int64, c_void_p
 
-from . import _device, _direct, _dtypes
+from . import _device, _direct, _dtypes, _overrides
 from ._library import Device, getter
 from ._size import Size
 
@@ -27,17 +28,40 @@ def wrapped_dim(dim, n, what):
     return at % n
 
 
+def as_object(kind, make, args):
+    """The object of a subclass in a pickle."""
+    return make(*args).as_subclass(kind)
+
+
 class Tensor(_direct.TensorBase):
     """A multi-dimensional array of elements of one dtype. `Tensor(2, 3)` and `Tensor([1, 2])` make one of the default dtype."""
 
     __slots__ = ("__weakref__", "__dict__")
     __array_priority__ = 1000
+    __torch_function__ = classmethod(_overrides.torch_function)
 
     def __new__(cls, *args, device=None):
-        made = _create.legacy(_f.get_default_dtype(), args, device)
-        if cls is not Tensor:
-            made.__class__ = cls
+        made = _create.legacy(None, args, device)
+        return made if cls is Tensor else made._given_to(cls)
+
+    def _given_to(self, cls):
+        """An object of a subclass with the handle of this one, which has none from now on."""
+        made = object.__new__(cls)
+        made._h, self._h = self._h, 0
         return made
+
+    def as_subclass(self, cls):
+        """A view of all elements as an object of `cls`, Tensor or a subclass."""
+        if not isinstance(cls, type) or not issubclass(cls, Tensor):
+            raise TypeError(f"as_subclass(): argument 'cls' must be Tensor or a subclass of it, not {cls!r}")
+        with _overrides.disabled():
+            return _f.detach(self)._given_to(cls)
+
+    @staticmethod
+    def _make_subclass(cls, data, require_grad=False):
+        if require_grad:
+            _errors.unsupported(True, False)
+        return data.as_subclass(cls)
 
     @_direct.getter(_direct.SIZES, "tensor_sizes")
     def size(self, dim=None):
@@ -135,7 +159,7 @@ class Tensor(_direct.TensorBase):
         """A copy of `data`, of this tensor's dtype and device unless others are given."""
         if requires_grad or pin_memory:
             _errors.unsupported(requires_grad, pin_memory)
-        return _create.tensor(data, dtype=dtype or self.dtype, device=device or self.device)
+        return _overrides.converted(_create.tensor(data, dtype=dtype or self.dtype, device=device or self.device), type(self))
 
     def apply_(self, callable):
         """Replaces every element of a CPU tensor with callable(element). Slow: each element goes through Python."""
@@ -173,7 +197,7 @@ class Tensor(_direct.TensorBase):
     H = property(lambda self: _f.H(self))
     mT = property(lambda self: _f.mT(self))
     mH = property(lambda self: _f.mH(self))
-    real = property(lambda self: _f.real(self), lambda self, value: _f.real(self).copy_(_create.as_tensor(value)))
+    real = property(lambda self: _f.real(self) if self.is_complex() else self, lambda self, value: _f.real(self).copy_(_create.as_tensor(value)))
     imag = property(lambda self: _f.imag(self), lambda self, value: _f.imag(self).copy_(_create.as_tensor(value)))
 
     @property
@@ -233,19 +257,33 @@ class Tensor(_direct.TensorBase):
         return _arrow.export(self)
 
     def __reduce_ex__(self, protocol):
-        return _sharing.reduce_tensor(self) if _sharing.spawning() else _serialize.reduce(self)
+        with _overrides.disabled():
+            made = _sharing.reduce_tensor(self) if _sharing.spawning() else _serialize.reduce(self)
+        kind = type(self)
+        return *(made if kind is Tensor else (as_object, (kind, *made))), self.__dict__ or None
 
     def __copy__(self):
-        return _f.detach(self)
+        made = self.as_subclass(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
 
     def __deepcopy__(self, memo):
-        return _serialize.deepcopy(self, memo)
+        if id(self) in memo:
+            return memo[id(self)]
+        with _overrides.disabled():
+            made = _serialize.deepcopy(self, memo).as_subclass(type(self))
+        memo[id(self)] = made
+        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return made
 
     def __repr__(self, *, tensor_contents=None):
-        return _print.show(self)
+        with _overrides.disabled():
+            return _print.show(self)
 
     def __format__(self, spec):
-        return format(self.item(), spec) if not self.dim() and spec else object.__format__(str(self), spec)
+        if self.dim() or self.is_meta or type(self) is not Tensor:
+            return object.__format__(self, spec)
+        return format(self.item(), spec)
 
     @_direct.getter(_direct.LENGTH, "tensor_sizes")
     def __len__(self):

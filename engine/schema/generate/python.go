@@ -638,6 +638,8 @@ func (c *code) function(f *pyFunction) {
 		}
 		if direct := v.direct(); direct != "" {
 			c.line("@%s", direct)
+		} else if name == f.name {
+			c.line("@_open")
 		}
 		c.line("def %s(%s):", name, v.parameters())
 		c.indent++

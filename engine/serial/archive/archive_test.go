@@ -13,10 +13,17 @@ import (
 )
 
 func pack(t testing.TB, records ...Record) file.Buffer {
-	plan := New(records)
+	plan, err := New("save", records)
+	require.NoError(t, err)
 	data := make(file.Buffer, plan.Size)
 	require.NoError(t, plan.Write(data))
 	return data
+}
+
+func open(source *file.Source) (*Archive, error) {
+	budget := source.Budget("load")
+	defer budget.Close()
+	return Open("load", source, budget)
 }
 
 func TestOtherReadersReadIt(t *testing.T) {
@@ -36,7 +43,7 @@ func TestOtherReadersReadIt(t *testing.T) {
 		require.NoError(t, err, "the checksum is right")
 		require.Equal(t, want[f.Name], got)
 	}
-	a, err := Open("load", file.Memory(data))
+	a, err := open(file.Memory(data))
 	require.NoError(t, err)
 	got, err := a.Read(a.Find("a/b"))
 	require.NoError(t, err)
@@ -49,7 +56,7 @@ func TestManyRecords(t *testing.T) {
 	for i := range records {
 		records[i].Name = string(rune('a'+i%26)) + string(rune(0x4e00+i/26))
 	}
-	a, err := Open("load", file.Memory(pack(t, records...)))
+	a, err := open(file.Memory(pack(t, records...)))
 	require.NoError(t, err)
 	require.Len(t, a.Entries, len(records))
 }
@@ -84,10 +91,11 @@ func TestRecordsBeyond4GB(t *testing.T) {
 	}
 	zeros := make([]byte, 1<<20)
 	large := bigZeros(t, 1<<32+5)
-	plan := New([]Record{{Name: "large", Data: large}, {Name: "after", Data: zeros[:3]}})
+	plan, err := New("save", []Record{{Name: "large", Data: large}, {Name: "after", Data: zeros[:3]}})
+	require.NoError(t, err)
 	s := &sparse{size: plan.Size, runs: map[int64][]byte{}}
 	require.NoError(t, plan.Write(s))
-	a, err := Open("load", &file.Source{ReaderAt: s, Size: s.size})
+	a, err := open(&file.Source{ReaderAt: s, Size: s.size})
 	require.NoError(t, err)
 	require.Equal(t, int64(1<<32+5), a.Find("large").Size)
 	require.Greater(t, a.Find("after").Offset, int64(1<<32))
@@ -103,7 +111,7 @@ func TestDeflated(t *testing.T) {
 	_, err = f.Write(make([]byte, 5000))
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
-	a, err := Open("load", file.Memory(out.Bytes()))
+	a, err := open(file.Memory(out.Bytes()))
 	require.NoError(t, err)
 	data, err := a.Read(a.Find("a"))
 	require.NoError(t, err)
@@ -116,7 +124,7 @@ func TestClaimedSizesAreChecked(t *testing.T) {
 	_, err := w.CreateRaw(&zip.FileHeader{Name: "bomb", Method: zip.Deflate, CompressedSize64: 0, UncompressedSize64: 1 << 40})
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
-	_, err = Open("load", file.Memory(out.Bytes()))
+	_, err = open(file.Memory(out.Bytes()))
 	require.ErrorContains(t, err, `record "bomb": 0 bytes cannot unpack to 1099511627776`)
 
 	out.Reset()
@@ -126,7 +134,7 @@ func TestClaimedSizesAreChecked(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, w.Close())
-	_, err = Open("load", file.Memory(out.Bytes()))
+	_, err = open(file.Memory(out.Bytes()))
 	require.ErrorContains(t, err, "two of this name")
 }
 

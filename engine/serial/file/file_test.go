@@ -68,7 +68,7 @@ func TestCreateReplacesWholeFiles(t *testing.T) {
 		require.NoError(t, write("n")(w))
 		require.Equal(t, "old", content(t, path), "half of the new file is not seen")
 		return errors.New("stopped")
-	}), "save: stopped")
+	}), "a: stopped")
 	require.Equal(t, "old", content(t, path))
 
 	link := filepath.Join(folder, "link")
@@ -84,7 +84,7 @@ func TestCreateReplacesWholeFiles(t *testing.T) {
 
 	require.ErrorContains(t, Create("save", path, 1<<60, false, func(io.WriterAt) error {
 		return errors.New("written although there is no place for the file")
-	}), "fallocate")
+	}), "cannot write "+path)
 	require.Equal(t, "new", content(t, path))
 
 	all, err := os.ReadDir(folder)

@@ -16,6 +16,12 @@ import (
 )
 
 // build is a file of a header and n bytes of data.
+func open(source *file.Source) (*File, error) {
+	budget := source.Budget("load")
+	defer budget.Close()
+	return Open("load", source, budget)
+}
+
 func build(header string, n int) *file.Source {
 	data := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	data = append(data, header...)
@@ -35,7 +41,7 @@ func made(t testing.TB, d dtype.DType, sizes ...int64) *tensor.Tensor {
 }
 
 func load(source *file.Source) ([]string, []*tensor.Tensor, *File, error) {
-	f, err := Open("load", source)
+	f, err := open(source)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -123,14 +129,14 @@ func TestInvalidHeaders(t *testing.T) {
 		_, _, _, err := load(build(c.header, c.data))
 		require.ErrorContains(t, err, c.fact, name)
 	}
-	_, err := Open("load", file.Memory([]byte{1, 2}))
+	_, err := open(file.Memory([]byte{1, 2}))
 	require.ErrorContains(t, err, "2 bytes, too few")
-	_, err = Open("load", file.Memory([]byte("\xff\xff\xff\xff\xff\xff\xff\xff{}")))
+	_, err = open(file.Memory([]byte("\xff\xff\xff\xff\xff\xff\xff\xff{}")))
 	require.ErrorContains(t, err, "18446744073709551615")
 }
 
 func TestDTypesThatAreNotThere(t *testing.T) {
-	f, err := Open("load", build(`{"a":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}`, 3))
+	f, err := open(build(`{"a":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}`, 3))
 	require.NoError(t, err)
 	require.ErrorContains(t, f.CheckDTypes(), `"a" has dtype F8_E4M3`)
 	_, _, err = f.Select([]string{"a"}, false)
@@ -170,7 +176,7 @@ func TestMappedTensors(t *testing.T) {
 	opened, err := file.Open("load", path)
 	require.NoError(t, err)
 	defer opened.Close()
-	f, err := Open("load", opened)
+	f, err := open(opened)
 	require.NoError(t, err)
 	_, tensors, err := f.Select(nil, true)
 	require.NoError(t, err)
