@@ -13,6 +13,7 @@ from multiprocessing import AuthenticationError, current_process, parent_process
 from multiprocessing.connection import Client, Listener, wait
 from multiprocessing.reduction import recv_handle, send_handle
 
+TRIES = 100
 LAST = -1000  # of what multiprocessing does at the end of a process: queues have been emptied into their pipes
 
 
@@ -24,13 +25,17 @@ class Parcel:
 
     def detach(self):
         """The descriptor, once."""
-        while True:
+        for _ in range(TRIES):
             # A sender that ends may drop a connection, which the process that it leaves behind then takes. Without either, none is made.
-            with contextlib.suppress(EOFError, ConnectionResetError, BrokenPipeError), Client(self.address, authkey=current_process().authkey) as connection:
+            with (
+                contextlib.suppress(EOFError, ConnectionResetError, BrokenPipeError),
+                Client(self.address, authkey=current_process().authkey) as connection,
+            ):
                 connection.send((self.number, os.getpid()))
                 if not connection.recv():
                     raise ConnectionError("nothing waits under this number")
                 return recv_handle(connection)
+        raise ConnectionError(f"{TRIES} connections to the sender broke")
 
 
 class Office:
