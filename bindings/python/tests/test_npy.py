@@ -65,7 +65,8 @@ def test_what_is_refused(tmp_path):
 
 
 def test_what_an_archive_cannot_be_made_of(tmp_path):
-    for tensors, fact in [([torch.ones(1)], "a dict of tensors, not list"), ({1: torch.ones(1)}, "must be str, not int"), ({"a": 1}, "expected Tensor")]:
+    one = torch.ones(1)
+    for tensors, fact in [([one], "a dict of tensors, not list"), ({1: one}, "must be str, not int"), ({"a": 1}, "expected Tensor")]:
         with pytest.raises(TypeError, match=fact):
             torch.save_npz(tensors, tmp_path / "a.npz")
     assert not list(tmp_path.iterdir())
