@@ -57,8 +57,23 @@ int lt_sealed(int fd) {
 #endif
 }
 
+// Takes the place of new bytes, where the file system can: a write to a place that is not there
+// ends the process.
+static int take_place(lt_region *m, int64_t length) {
+#ifdef __linux__
+  if (length > m->length && fallocate(m->fd, 0, m->length, length - m->length) &&
+      (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == ENOMEM))
+    return errno;
+#else
+  (void)m, (void)length;
+#endif
+  return 0;
+}
+
 void lt_extend(lt_region *m, int64_t length) {
-  m->error = ftruncate(m->fd, length) ? errno : 0;
+  m->error = take_place(m, length);
+  int64_t size = m->error ? m->length : length;  // what was taken in part is given back
+  if (ftruncate(m->fd, size) && !m->error) m->error = errno;
   if (!m->error) m->length = length;
 }
 

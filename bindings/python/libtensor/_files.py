@@ -288,6 +288,8 @@ def read_npy(f, function):
 
 def save_npz(tensors, f):
     """Saves a dict of tensors as an .npz file, which numpy.load reads. `f` is a path or a file object."""
+    if not isinstance(tensors, dict):
+        raise wrong_type("save_npz", "tensors", "a dict of tensors", tensors)
     names, values = list(tensors), list(tensors.values())
     if is_path(f):
         _f.npz_save(path_of(f), names, values)

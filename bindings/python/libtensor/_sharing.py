@@ -18,6 +18,9 @@ def register():
     if not registered:
         from multiprocessing.reduction import ForkingPickler
 
+        if sys.platform == "linux":
+            from . import _parcels  # noqa: F401 - takes its place in the order in which a process ends
+
         ForkingPickler.register(Tensor, reduce_tensor)
         ForkingPickler.register(UntypedStorage, reduce_storage)
         registered = True
@@ -35,8 +38,6 @@ def movable(storage):
 
 
 def reduce_storage(storage):
-    from multiprocessing.reduction import DupFd
-
     if not movable(storage):
         return storage.__reduce__()
     _f.storage_share_memory_(storage)
@@ -47,7 +48,18 @@ def reduce_storage(storage):
         sent = process.__dict__.setdefault("libtensor_storages", WeakValueDictionary()).setdefault(descriptor, storage)
         if sent is not storage:
             return same, (sent,)
-    return rebuild_storage, (DupFd(descriptor), storage.nbytes())
+    return rebuild_storage, (parcel(descriptor, process), storage.nbytes())
+
+
+def parcel(descriptor, process):
+    """A descriptor in a form that is pickled: a process that is being started inherits it, others fetch it."""
+    if process or sys.platform != "linux":
+        from multiprocessing.reduction import DupFd
+
+        return DupFd(descriptor)
+    from ._parcels import office
+
+    return office.send(descriptor)
 
 
 def same(storage):

@@ -3,7 +3,7 @@
 import json
 from base64 import b64decode, b64encode
 from collections import OrderedDict
-from json.encoder import encode_basestring as quoted
+from itertools import groupby
 from math import isfinite
 
 from ._convert import foreign
@@ -14,6 +14,7 @@ from ._storage import UntypedStorage
 from ._tensor import Tensor
 from ._typed_storage import TypedStorage
 
+encode = json.JSONEncoder(ensure_ascii=False).encode
 EXACT = 2**53  # integers up to here are the same in JavaScript
 DEPTH = 201  # as in the engine: in 200 containers, and what is in the innermost
 CONTAINERS = (list, tuple, dict, set)
@@ -109,13 +110,20 @@ class Encoder:
 
     def items(self, obj, path):
         yield "["
-        for i, item in enumerate(obj):
-            if i:
+        at = 0
+        for simple, run in groupby(obj, is_json):
+            if at:
                 yield ", "
-            if is_json(item):
-                yield json.dumps(item, ensure_ascii=False)
-            else:
-                yield item, f"{path}[{i}]"
+            if simple:
+                run = list(run)
+                yield encode(run)[1:-1]
+                at += len(run)
+                continue
+            for i, item in enumerate(run):
+                if i:
+                    yield ", "
+                yield item, f"{path}[{at}]"
+                at += 1
         yield "]"
 
     def tagged(self, tag, obj, path):
@@ -127,9 +135,9 @@ class Encoder:
         yield f'{{"{tag}": ['
         for i, (key, value) in enumerate(obj.items()):
             yield ", [" if i else "["
-            yield key, f"a key of {path}"
+            yield encode(key) if is_json(key) else (key, f"a key of {path}")
             yield ", "
-            yield value, f"{path}[{key!r}]"
+            yield encode(value) if is_json(value) else (value, f"{path}[{key!r}]")
             yield "]"
         yield "]"
         if tag == "ordered_dict" and getattr(obj, "__dict__", None):
@@ -142,13 +150,13 @@ class Encoder:
 
 
 def text(tag, content):
-    return (f'{{"{tag}": {quoted(content)}}}',)
+    return (f'{{"{tag}": {encode(content)}}}',)
 
 
 # The first that fits counts: subclasses stand before their bases.
 WRITERS = (
-    ((type(None), bool), lambda e, o, p: (json.dumps(o),)),
-    (str, lambda e, o, p: (quoted(str(o)),)),
+    ((type(None), bool), lambda e, o, p: (encode(o),)),
+    (str, lambda e, o, p: (encode(str(o)),)),
     (int, Encoder.integer),
     (float, Encoder.real),
     (complex, lambda e, o, p: e.tagged("complex", (o.real, o.imag), p)),

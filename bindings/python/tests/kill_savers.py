@@ -48,6 +48,16 @@ def whole(kind, path):
     return found.shape == (250_000,) and bool((found == found[0]).all())
 
 
+def left_over(folder, kinds):
+    """What lies in a folder beside the files. A file that is just being put in place has another name for a moment, after its saver too."""
+    for _ in range(20):
+        found = set(os.listdir(folder)) - {"a." + kind for kind in kinds}
+        if not found:
+            break
+        time.sleep(0.1)
+    return found
+
+
 def main(kills=300, seed=0, below=None):
     chance = random.Random(seed)
     kinds = ["pt", "npy", "npz", "safetensors", "h5"]
@@ -61,7 +71,7 @@ def main(kills=300, seed=0, below=None):
                 time.sleep(chance.uniform(0, 0.05))
                 saver.send_signal(signal.SIGKILL)
             torn += not whole(kind, path)
-            for name in set(os.listdir(folder)) - {"a." + kind for kind in kinds}:
+            for name in left_over(folder, kinds):
                 leftovers += 1
                 print(f"left over by {kind}: {name}")
                 os.remove(os.path.join(folder, name))

@@ -14,11 +14,11 @@ import sys
 import threading
 import zipfile
 
+import damage_files
+import kill_savers
 import numpy as np
 import pytest
 
-import damage_files
-import kill_savers
 import libtensor as torch
 from libtensor import safetensors
 
@@ -47,7 +47,9 @@ COSTLY = {
     "deflated bytes": lambda: archive(b"B" + struct.pack("<I", 8_000_000) + bytes(8_000_000)),
     "string often": lambda: archive(b"](" + text(bytes(31)) + b"q\x00" + b"h\x00" * MANY + b"e", zipfile.ZIP_STORED),
     "short string often": lambda: archive(b"](" + text(bytes(4)) + b"q\x00" + b"h\x00" * MANY + b"e", zipfile.ZIP_STORED),
-    "long integer often": lambda: archive(b"](\x8b" + struct.pack("<I", 1700) + b"\x7f" * 1700 + b"q\x00" + b"h\x00" * MANY + b"e", zipfile.ZIP_STORED),
+    "long integer often": lambda: archive(
+        b"](\x8b" + struct.pack("<I", 1700) + b"\x7f" * 1700 + b"q\x00" + b"h\x00" * MANY + b"e", zipfile.ZIP_STORED
+    ),
     "dicts": lambda: archive(b"](" + b"}" * MANY + b"e", zipfile.ZIP_STORED),
     "tuples": lambda: archive(b"](" + b")" * MANY + b"e", zipfile.ZIP_STORED),
     "tuples in tuples": lambda: archive(b"}(N\x85q\x00" + b"h\x00h\x00\x86q\x00" * 150 + b"Nu"),
@@ -115,6 +117,11 @@ def test_claims_cost_nothing(load, data):
     assert torch.memory_stats().peak - before < 40 * MIB
 
 
+def under(depth, function):
+    """Calls a function from many calls deep."""
+    return under(depth - 1, function) if depth else function()
+
+
 def test_deep_containers_come_back_from_any_depth():
     for wrap in (lambda x: {"k": x}, lambda x: [x], lambda x: (x, x), lambda x: {"a": [1], "b": x}):
         saved = torch.tensor(1)
@@ -122,21 +129,18 @@ def test_deep_containers_come_back_from_any_depth():
             saved = wrap(saved)
         deeper, f = wrap(wrap(saved)), io.BytesIO()
 
-        def under(n, saved=saved, f=f):
-            if n:
-                return under(n - 1)
+        def there_and_back(saved=saved, f=f):
             torch.save(saved, f)
             f.seek(0)
             return torch.load(f)
 
-        found = under(300)
+        found = under(300, there_and_back)
         for _ in range(200):
             assert type(found) is type(saved) and len(found) == len(saved)
             found, saved = ([*found.values()][-1], [*saved.values()][-1]) if isinstance(saved, dict) else (found[-1], saved[-1])
         assert found == 1
         with pytest.raises(ValueError, match="more than 200 deep"):
             torch.save(deeper, io.BytesIO())
-        del under
 
 
 STORAGE = b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x02tQ"
@@ -257,7 +261,12 @@ def test_directories_that_lie():
 
 @pytest.mark.parametrize(
     ("name", "fact"),
-    [("x" * 65536, "65540 bytes, and a zip archive holds names of up to 65535"), ("x" * 65532, "65536 bytes"), ("a\0b", "NUL"), ("\ud800", "surrogates")],
+    [
+        ("x" * 65536, "65540 bytes, and a zip archive holds names of up to 65535"),
+        ("x" * 65532, "65536 bytes"),
+        ("a\0b", "NUL"),
+        ("\ud800", "surrogates"),
+    ],
     ids=["long", "one too long", "NUL", "surrogate"],
 )
 def test_names_are_checked_before_a_file_is_replaced(tmp_path, name, fact):
@@ -511,13 +520,28 @@ def test_threads_save_and_load_at_once(tmp_path):
 
 def test_arrays_of_every_layout(tmp_path):
     base = np.arange(24, dtype="f8").reshape(2, 3, 4)
-    for array in (base.T, base[::-1], base[:, ::-2], base.astype(">f8"), np.asfortranarray(base), base[:0], np.array(3), base[None], base.astype(">c16")):
+    for array in (
+        base.T,
+        base[::-1],
+        base[:, ::-2],
+        base.astype(">f8"),
+        np.asfortranarray(base),
+        base[:0],
+        np.array(3),
+        base[None],
+        base.astype(">c16"),
+    ):
         np.save(tmp_path / "a.npy", array)
         assert torch.load_npy(tmp_path / "a.npy").tolist() == array.tolist()
         assert torch.load_npy(tmp_path / "a.npy", mmap=True).tolist() == array.tolist()
         np.savez_compressed(tmp_path / "a.npz", x=array, y=base)
         assert torch.load_npz(tmp_path / "a.npz")["x"].tolist() == array.tolist()
-    for array, fact in [(np.array([None]), "Python objects"), (np.zeros(2, "u2"), '"<u2"'), (np.array(["a"]), "U1"), (np.zeros(2, [("a", "f4")]), "records")]:
+    for array, fact in [
+        (np.array([None]), "Python objects"),
+        (np.zeros(2, "u2"), '"<u2"'),
+        (np.array(["a"]), "U1"),
+        (np.zeros(2, [("a", "f4")]), "records"),
+    ]:
         np.save(tmp_path / "a.npy", array)
         with pytest.raises(NotImplementedError, match=fact):
             torch.load_npy(tmp_path / "a.npy")

@@ -62,3 +62,11 @@ def test_what_is_refused(tmp_path):
             torch.load_npy(io.BytesIO(f.getvalue()[:n]))
     with pytest.raises(ValueError, match="path"):
         torch.load_npy(f, mmap=True)
+
+
+def test_what_an_archive_cannot_be_made_of(tmp_path):
+    one = torch.ones(1)
+    for tensors, fact in [([one], "a dict of tensors, not list"), ({1: one}, "must be str, not int"), ({"a": 1}, "expected Tensor")]:
+        with pytest.raises(TypeError, match=fact):
+            torch.save_npz(tensors, tmp_path / "a.npz")
+    assert not list(tmp_path.iterdir())

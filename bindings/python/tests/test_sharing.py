@@ -1,5 +1,7 @@
 """Memory shared between processes, and mapped files."""
 
+import contextlib
+import gc
 import multiprocessing
 import os
 import pickle
@@ -135,3 +137,69 @@ def test_files_that_cannot_be_mapped(tmp_path, name, nbytes, fact):
     (tmp_path / "bytes").write_bytes(bytes(16))
     with pytest.raises(RuntimeError, match=fact):
         torch.UntypedStorage.from_file(str(tmp_path / name), nbytes=nbytes)
+
+
+def put(queue, n):
+    for i in range(n):
+        queue.put(torch.full((3,), i))
+
+
+def test_what_a_process_sent_outlives_it():
+    queue = mp.Queue()
+    sender = mp.Process(target=put, args=(queue, 3))
+    sender.start()
+    sender.join()
+    assert sender.exitcode == 0
+    assert [queue.get(timeout=60).tolist() for _ in range(3)] == [[i] * 3 for i in range(3)]
+
+
+def put_and_die(queue):
+    queue.put(torch.ones(3))
+    queue.close()
+    queue.join_thread()
+    os._exit(1)
+
+
+def test_what_a_killed_process_sent_is_told():
+    queue = mp.Queue()
+    sender = mp.Process(target=put_and_die, args=(queue,))
+    sender.start()
+    sender.join()
+    with pytest.raises(RuntimeError, match="the process that sent a tensor has ended before it was received"):
+        queue.get(timeout=60)
+
+
+def refuse(tensor):
+    raise RuntimeError("refused")
+
+
+def test_descriptors_of_received_tensors_do_not_leak():
+    def shared():
+        gc.collect()  # errors of other processes lie in circles
+        torch.zeros(1)
+        links = (f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd"))
+        return sum("libtensor" in os.readlink(link) for link in links if os.path.islink(link))
+
+    before, queue = shared(), mp.Queue()
+    sender = mp.Process(target=put, args=(queue, 8))
+    sender.start()
+    found = [queue.get(timeout=60) for _ in range(8)]
+    sender.join()
+    assert shared() == before + 8
+    del found
+    assert shared() == before
+    with mp.Pool(1) as pool:
+        assert pool.map(total, [torch.ones(3) for _ in range(8)]) == [102.0] * 8
+        for _ in range(8):
+            with pytest.raises(RuntimeError, match="refused"):
+                pool.apply(refuse, (torch.ones(3),))
+    assert shared() == before
+    for tensors in ([torch.ones(3) for _ in range(8)], [torch.ones(3), lambda: 0]):
+        with contextlib.suppress(AttributeError, pickle.PicklingError):
+            worker = mp.Process(target=print, args=tuple(tensors))
+            worker.start()
+            worker.join()
+            worker.close()
+    worker = None
+    del tensors
+    assert shared() == before
