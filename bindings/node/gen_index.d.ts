@@ -1110,8 +1110,8 @@ export class Tensor extends Handle {
   /**
    * Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
    */
-  roll(shifts: Ints, options?: { dims?: Ints }): Tensor;
-  roll(shifts: Ints, dims: Ints): Tensor;
+  roll(shifts: Ints, options?: { dims?: Ints | null }): Tensor;
+  roll(shifts: Ints, dims: Ints | null): Tensor;
   /**
    * Reverses the order of positions in the listed dimensions.
    */
@@ -3980,13 +3980,13 @@ export function repeatInterleaveAsync(repeats: Tensor, options?: { outputSize?: 
 /**
  * Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
  */
-export function roll(input: Tensor, options: { shifts: Ints; dims?: Ints }): Tensor;
-export function roll(input: Tensor, shifts: Ints, options?: { dims?: Ints }): Tensor;
-export function roll(input: Tensor, shifts: Ints, dims: Ints): Tensor;
+export function roll(input: Tensor, options: { shifts: Ints; dims?: Ints | null }): Tensor;
+export function roll(input: Tensor, shifts: Ints, options?: { dims?: Ints | null }): Tensor;
+export function roll(input: Tensor, shifts: Ints, dims: Ints | null): Tensor;
 /** roll, off the event loop. */
-export function rollAsync(input: Tensor, options: { shifts: Ints; dims?: Ints }): Promise<Tensor>;
-export function rollAsync(input: Tensor, shifts: Ints, options?: { dims?: Ints }): Promise<Tensor>;
-export function rollAsync(input: Tensor, shifts: Ints, dims: Ints): Promise<Tensor>;
+export function rollAsync(input: Tensor, options: { shifts: Ints; dims?: Ints | null }): Promise<Tensor>;
+export function rollAsync(input: Tensor, shifts: Ints, options?: { dims?: Ints | null }): Promise<Tensor>;
+export function rollAsync(input: Tensor, shifts: Ints, dims: Ints | null): Promise<Tensor>;
 /**
  * Reverses the order of positions in the listed dimensions.
  */
