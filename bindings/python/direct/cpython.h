@@ -42,11 +42,20 @@ typedef struct {
   const char *doc;
 } PyMemberDef;
 
+typedef struct {
+  const char *name;
+  PyObject *(*get)(PyObject *, void *);
+  int (*set)(PyObject *, PyObject *, void *);
+  const char *doc;
+  void *closure;
+} PyGetSetDef;
+
 enum {
   Py_tp_call = 50,
   Py_tp_dealloc = 52,
   Py_tp_descr_get = 54,
   Py_tp_members = 72,
+  Py_tp_getset = 73,
   Py_tp_free = 74,
 };
 enum { T_PYSSIZET = 19, T_ULONGLONG = 18, READONLY = 1 };
@@ -71,6 +80,8 @@ PyThreadState *PyEval_SaveThread(void);
 void PyEval_RestoreThread(PyThreadState *);
 PyObject *PyErr_Occurred(void);
 void PyErr_Clear(void);
+void PyErr_SetObject(PyObject *, PyObject *);
+PyObject *PyObject_GetAttrString(PyObject *, const char *);
 long long PyLong_AsLongLong(PyObject *);
 double PyFloat_AsDouble(PyObject *);
 double PyComplex_RealAsDouble(PyObject *);

@@ -1,7 +1,9 @@
 // Python's way into libtensor without ctypes: the base class of Tensor, whose objects hold a handle
 // and free it, and callables that turn plain arguments (tensors, Python's own numbers, tuples,
-// lists) into calls of C functions. Whatever else they are given, and every error, they leave to a
-// Python function, which converts, refuses or explains. _direct.py loads it all by ctypes.
+// lists) into calls of C functions, whose errors they raise. Whatever else they are given they
+// leave to a Python function, which converts or refuses it, unless it is an object that takes the
+// call over
+// (__torch_function__). _direct.py loads it all by ctypes.
 //   arguments.c  a call's arguments, turned into those of a word form (../../../capi/value.h)
 //   getters.c    what is known of a tensor, as Python objects
 //   lists.c      nested lists of numbers, to and from tensors
@@ -58,6 +60,8 @@ typedef struct {
   PyObject head;
   vectorcall call;
   PyObject *dict, *fallback;
+  bool overridable;  // arguments with __torch_function__ take its calls over
+  bool explains;     // the fallback has an error of its own for what the library refuses
   int count;
   const entry *entries[MOST_ENTRIES];
   int reads;         // what a getter gives
@@ -109,6 +113,10 @@ typedef struct {
 extern library_functions library;
 extern PyTypeObject *tensor_type, *size_type;
 extern PyObject *dtypes[MOST_DTYPES], *cpu, *dtype_keyword;
+extern PyObject *failure;   // makes the exception for a status
+extern PyObject *dispatch;  // finds who takes a call over, and `nobody`
+extern PyObject *nobody;
+extern int intercepting;  // how many modes want to see every call
 
 static inline size_t count_of(size_t flagged) { return flagged & ~PY_VECTORCALL_ARGUMENTS_OFFSET; }
 
@@ -124,6 +132,9 @@ bool fits(const entry *e, PyObject *const *args, Py_ssize_t n, PyObject *names, 
 
 // The Tensor that owns a handle, a new reference.
 PyObject *wrap(intptr_t handle);
+
+// Raises what the library has told the calling thread of a refused call; NULL.
+PyObject *refuse(intptr_t status);
 
 // The result, or what the fallback gives where there is neither a result nor an exception.
 PyObject *or_fallback(PyObject *result, const function *f, PyObject *const *args, size_t flagged,

@@ -46,9 +46,8 @@ static PyObject *read(const function *f, PyObject *tensor, const void *handle, P
     case NUMBER:
       return PyLong_FromLongLong(((int64_t (*)(const void *))f->from)(handle));
     case ELEMENT:
-      if (((tensor_status (*)(const void *, tensor_scalar *))f->from)(handle, &element))
-        return NULL;
-      return number_of(&element);
+      n = ((tensor_status (*)(const void *, tensor_scalar *))f->from)(handle, &element);
+      return n ? refuse(n) : number_of(&element);
     case CONTIGUOUS:
       if (is_contiguous(handle)) known = tensor;
       break;
@@ -80,7 +79,8 @@ PyObject *get(PyObject *self, PyObject *const *args, size_t flagged, PyObject *n
   size_t n = count_of(flagged);
   void *handle;
   PyObject *result = NULL;
-  if ((n == 1 || n == 2) && !names && read_tensor(args[0], &handle))
+  if ((n == 1 || n == 2) && !names && !(intercepting && f->overridable) &&
+      read_tensor(args[0], &handle))
     result = read(f, args[0], handle, n == 2 ? args[1] : NULL);
   return or_fallback(result, f, args, flagged, names);
 }

@@ -19,7 +19,7 @@ _bind, _cells = _library.bind, _library.cells
 _take, _put = _cells.pop, _cells.append
 _makes, _views, _changes, _tells = _direct.makes, _direct.views, _direct.changes, _direct.tells
 _several, _lists = _direct.several, _direct.lists
-_first, _reflected, _element = _direct.first, _direct.reflected, _direct.element
+_first, _reflected, _element, _open = _direct.first, _direct.reflected, _direct.element, _direct.open_to_overrides
 
 _ONE, _ZERO, _NO_SCALAR = _convert.ONE, _convert.ZERO, _convert.NO_SCALAR
 _contiguous_format, _preserve_format = contiguous_format, preserve_format
@@ -40,6 +40,7 @@ _is_bool, _is_text, _is_dtype, _is_storage = _match.is_bool, _match.is_text, _ma
 _is_tensors, _is_ints, _is_reals, _is_numbers = _match.is_tensors, _match.is_ints, _match.is_reals, _match.is_numbers
 
 _failure, _no_overload, _unsupported = _errors.failure, _errors.no_overload, _errors.unsupported
+_invertible = _errors.invertible
 _dtypes, _device_of, _value_of = DTYPES, of, _Cell.number
 _wrap, _wrap_list, _string, _strings, _result_type = _results.wrap, _results.wrap_list, _results.string, _results.strings, _results.result_type
 _wrap_storage, _wrap_generator = _Storage._wrap, _Generator._wrap

@@ -1,11 +1,13 @@
 """Functions whose Python form is made of others."""
 
 from . import gen_functions as _f
+from ._direct import open_to_overrides
 from ._convert import is_integer, sequence, tensor
 from ._results import result_type
 from ._tensor import Tensor
 
 
+@open_to_overrides
 def nonzero(input, *, out=None, as_tuple=False):
     """The indices of the elements that are not zero: a row for each, or with `as_tuple` a tensor for each dimension.
 
@@ -25,9 +27,13 @@ def typename(obj):
     >>> torch.typename(torch.ones(1))
     'torch.FloatTensor'
     """
-    return obj.type() if isinstance(obj, Tensor) else f"{type(obj).__module__}.{type(obj).__qualname__}"
+    if isinstance(obj, Tensor):
+        return obj.type()
+    kind = obj if isinstance(obj, type) else type(obj)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
+@open_to_overrides
 def tensordot(a, b, dims=2, out=None):
     """Sums the products of `a` and `b` over the last `dims` dimensions of `a` and the first of `b`, or over two lists of them.
 
@@ -49,6 +55,7 @@ def _wanted(results, return_inverse, return_counts):
     return parts if len(parts) > 1 else values
 
 
+@open_to_overrides
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The distinct elements in order, with `dim` the distinct slices along it; NaN last, each by itself.
 
@@ -60,6 +67,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     return _wanted(_f.unique(input, sorted, return_inverse, return_counts, dim), return_inverse, return_counts)
 
 
+@open_to_overrides
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """As `unique` without sorting: of equal neighbours only the first is kept.
 
@@ -72,6 +80,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 _histogramdd = result_type("histogramdd", ("hist", "bin_edges"))
 
 
+@open_to_overrides
 def histogramdd(input, bins, range=None, weight=None, density=False):
     """Counts points, which the last dimension of `input` holds, in a grid of bins: (hist, bin_edges).
 

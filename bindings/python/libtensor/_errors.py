@@ -35,3 +35,9 @@ def unsupported(requires_grad, pin_memory):
     if requires_grad:
         raise NotImplementedError("requires_grad=True: automatic differentiation is not available in this version")
     raise NotImplementedError("pin_memory=True: pinned memory is not available in this version")
+
+
+def invertible(tensor):
+    """Refuses what ~ has no meaning for."""
+    if tensor.is_floating_point() or tensor.is_complex():
+        raise TypeError(f"~ (bitwise_not) is for integer and bool tensors, not {tensor.dtype}")

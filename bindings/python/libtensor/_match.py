@@ -1,6 +1,6 @@
 """Tells which overload of a function fits a call. `absent` fits nothing."""
 
-from . import _create
+from . import _create, _overrides
 from ._convert import NUMBERS, foreign, is_integer, sequence
 from ._dtypes import PYTHON, dtype
 from ._storage import UntypedStorage
@@ -44,7 +44,7 @@ def is_operand(value):
 
 def other(value):
     """The other operand of a binary operator: NumPy's arrays become tensors."""
-    if is_operand(value):
+    if is_operand(value) or _overrides.hook(value) is not None:
         return value
     try:
         return _create.from_array(value) if hasattr(value, "__array_interface__") else NotImplemented

@@ -32,4 +32,11 @@ def get_printoptions():
 
 
 def show(tensor: Tensor):
-    return to_string(tensor, **options)
+    """The printed form, a subclass's with the name of its class."""
+    name = type(tensor).__name__
+    if type(tensor) is Tensor:
+        return to_string(tensor, **options)
+    longer = len(name) - len("tensor")
+    first, *lines = to_string(tensor, **options | {"linewidth": max(options["linewidth"] - longer, 1)}).split("\n")
+    indent = " " * longer
+    return "\n".join([name + first.removeprefix("tensor"), *(indent + line if longer > 0 else line[-longer:] for line in lines)])

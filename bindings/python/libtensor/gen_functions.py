@@ -313,10 +313,12 @@ c_npy_save = _bind("tensor_npy_save", T, P)
 c_npy_save_bytes = _bind("tensor_npy_save_bytes", P, P)
 c_npy_load = _bind("tensor_npy_load", T, P, P)
 c_npy_load_bytes = _bind("tensor_npy_load_bytes", P, P)
+c_npy_length = _bind("tensor_npy_length", P, P)
 c_npz_save = _bind("tensor_npz_save", T, P, P, P, P)
 c_npz_save_bytes = _bind("tensor_npz_save_bytes", P, P, P, P, P)
 c_npz_load = _bind("tensor_npz_load", T, P, P, P, P)
 c_npz_load_bytes = _bind("tensor_npz_load_bytes", P, P, P, P, P)
+c_file_write = _bind("tensor_file_write", T, P)
 c_sqrt = _bind("tensor_sqrt", P, P)
 c_sqrt_out = _bind("tensor_sqrt_out", P, P)
 c_sqrt_ = _bind("tensor_sqrt_", P)
@@ -965,6 +967,7 @@ c_storage_from_file = _bind("tensor_storage_from_file", T, P, P, P)
 c_storage_filename = _bind("tensor_storage_filename", P, P)
 c_storage_nbytes = _bind("tensor_storage_nbytes", P, P)
 c_storage_data_ptr = _bind("tensor_storage_data_ptr", P, P)
+c_storage_id = _bind("tensor_storage_id", P, P)
 c_storage_view = _bind("tensor_storage_view", P, P, P)
 c_storage_slice = _bind("tensor_storage_slice", P, P, P, P)
 c_storage_clone = _bind("tensor_storage_clone", P, P)
@@ -988,6 +991,7 @@ c_memory_summary = _bind("tensor_memory_summary", P)
 c_reset_peak_memory_stats = _bind("tensor_reset_peak_memory_stats", )
 c_empty_cache = _bind("tensor_empty_cache", )
 c_set_memory_limit = _bind("tensor_set_memory_limit", P)
+c_fail_allocation = _bind("tensor_fail_allocation", P)
 c_view = _bind("tensor_view", P, P, P, P)
 c_view_dtype = _bind("tensor_view_dtype", P, P, P)
 c_view_as = _bind("tensor_view_as", P, P, P)
@@ -3595,6 +3599,8 @@ def _set__tensor_geometry(input, source, storage_offset, size, stride=()):
     if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _integer(storage_offset, "set_", "storage_offset")
     size, size_len = _ints(size, "set_", "size")
+    if stride is None:
+        stride = ()
     stride, stride_len = _ints(stride, "set_", "stride")
     status = c_set__tensor_geometry(input._h, source._h, storage_offset, size, size_len, stride, stride_len)
     if status:
@@ -3623,6 +3629,8 @@ def _set__storage_geometry(input, source, storage_offset, size, stride=()):
     if storage_offset.__class__ is not _Int or not _LOW <= storage_offset <= _HIGH:
         storage_offset = _integer(storage_offset, "set_", "storage_offset")
     size, size_len = _ints(size, "set_", "size")
+    if stride is None:
+        stride = ()
     stride, stride_len = _ints(stride, "set_", "stride")
     status = c_set__storage_geometry(input._h, source._h, storage_offset, size, size_len, stride, stride_len)
     if status:
@@ -3630,7 +3638,7 @@ def _set__storage_geometry(input, source, storage_offset, size, stride=()):
     return input
 
 
-@_first(_set__default, _set__tensor, _set__tensor_geometry)
+@_first(_set__default, _set__tensor, _set__tensor_geometry, forms=(_set__default, _set__tensor, _set__tensor_geometry, _set__storage, _set__storage_geometry))
 def set_(input, *args, **kwargs):
     """set_(Tensor input)
     Makes `input` an empty tensor.
@@ -3653,22 +3661,22 @@ def set_(input, *args, **kwargs):
             return _set__default(input, *args)
         if n == 1 and _is_tensor(args[0]):
             return _set__tensor(input, *args)
-        if 3 <= n <= 4 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])) and (n <= 3 or (args[3].__class__ is _Int or _is_ints(args[3]))):
+        if 3 <= n <= 4 and _is_tensor(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])) and (n <= 3 or (args[3] is None or (args[3].__class__ is _Int or _is_ints(args[3])))):
             return _set__tensor_geometry(input, *args)
         if n == 1 and _is_storage(args[0]):
             return _set__storage(input, *args)
-        if 3 <= n <= 4 and _is_storage(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])) and (n <= 3 or (args[3].__class__ is _Int or _is_ints(args[3]))):
+        if 3 <= n <= 4 and _is_storage(args[0]) and (args[1].__class__ is _Int or _is_int(args[1])) and (args[2].__class__ is _Int or _is_ints(args[2])) and (n <= 3 or (args[3] is None or (args[3].__class__ is _Int or _is_ints(args[3])))):
             return _set__storage_geometry(input, *args)
         raise _no_overload("set_", ('(Tensor input)', '(Tensor input, Tensor source)', '(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])', '(Tensor input, Storage source)', '(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])'), args, kwargs)
     if n <= 0 and not kwargs:
         return _set__default(input, *args, **kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"source"}) and _is_tensor(_arg(args, 0, kwargs, "source", _absent)):
         return _set__tensor(input, *args, **kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"source", "storage_offset", "size", "stride"}) and _is_tensor(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _is_ints(_arg(args, 3, kwargs, "stride", ())):
+    if n <= 4 and (not kwargs or kwargs.keys() <= {"source", "storage_offset", "size", "stride"}) and _is_tensor(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _or_none(_is_ints, _arg(args, 3, kwargs, "stride", None)):
         return _set__tensor_geometry(input, *args, **kwargs)
     if n <= 1 and (not kwargs or kwargs.keys() <= {"source"}) and _is_storage(_arg(args, 0, kwargs, "source", _absent)):
         return _set__storage(input, *args, **kwargs)
-    if n <= 4 and (not kwargs or kwargs.keys() <= {"source", "storage_offset", "size", "stride"}) and _is_storage(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _is_ints(_arg(args, 3, kwargs, "stride", ())):
+    if n <= 4 and (not kwargs or kwargs.keys() <= {"source", "storage_offset", "size", "stride"}) and _is_storage(_arg(args, 0, kwargs, "source", _absent)) and _is_int(_arg(args, 1, kwargs, "storage_offset", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)) and _or_none(_is_ints, _arg(args, 3, kwargs, "stride", None)):
         return _set__storage_geometry(input, *args, **kwargs)
     raise _no_overload("set_", ('(Tensor input)', '(Tensor input, Tensor source)', '(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])', '(Tensor input, Storage source)', '(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])'), args, kwargs)
 
@@ -4176,7 +4184,7 @@ def _linspace_scalar_tensor(start, end, steps, *, dtype=None, layout=None, devic
     return result
 
 
-@_first(_linspace_default)
+@_first(_linspace_default, forms=(_linspace_default, _linspace_tensor_tensor, _linspace_tensor_scalar, _linspace_scalar_tensor))
 def linspace(*args, **kwargs):
     """linspace(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)
     Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
@@ -4356,7 +4364,7 @@ def _logspace_scalar_tensor(start, end, steps, base=10, *, dtype=None, layout=No
     return result
 
 
-@_first(_logspace_default)
+@_first(_logspace_default, forms=(_logspace_default, _logspace_tensor_tensor, _logspace_tensor_scalar, _logspace_scalar_tensor))
 def logspace(*args, **kwargs):
     """logspace(Number start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)
     Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
@@ -4885,6 +4893,7 @@ def vander(x, N=None, increasing=False):
     return result
 
 
+@_open
 def save(path, structure, tensors, *, compact=False):
     """Saves tensors, and containers of them, in the file format of PyTorch's torch.save, which torch.load reads. The file takes the
     place of an older one at once: at any moment `path` is the old file or the new one, whole. `structure` is JSON: null, true, 1, 2.5,
@@ -4920,6 +4929,7 @@ def save_bytes(structure, tensors, *, compact=False):
     return result
 
 
+@_open
 def save_dict(path, names, tensors, *, compact=False):
     """Saves a dict of named tensors, as save does: torch.load gives a dict of them. There must be as many names as tensors, all different."""
     path = _text(path, "save_dict", "path")
@@ -4935,6 +4945,7 @@ def save_dict(path, names, tensors, *, compact=False):
 _load_default_result = _result_type("load", ("structure", "tensors"))
 
 
+@_open
 def load(path, *, map_location=None, mmap=False):
     """Loads a file that save, or PyTorch's torch.save, has written: the JSON of its containers, in the form that save takes, and the
     tensors that it names by number.
@@ -4963,6 +4974,7 @@ def load(path, *, map_location=None, mmap=False):
 _load_bytes_default_result = _result_type("load_bytes", ("structure", "tensors"))
 
 
+@_open
 def load_bytes(data, *, map_location=None):
     """Loads from the bytes of a file, a contiguous uint8 tensor, as load does."""
     if data.__class__ is not _Tensor:
@@ -4984,6 +4996,7 @@ def load_bytes(data, *, map_location=None):
 _load_dict_default_result = _result_type("load_dict", ("names", "tensors"))
 
 
+@_open
 def load_dict(path, *, map_location=None, mmap=False):
     """Loads a file that holds a dict of tensors under string keys, such as a state_dict, as load does: names and tensors in the dict's order."""
     path = _text(path, "load_dict", "path")
@@ -5005,6 +5018,7 @@ def load_dict(path, *, map_location=None, mmap=False):
     return result
 
 
+@_open
 def safetensors_save_file(path, names, tensors, *, metadata=None):
     """Saves named tensors as a safetensors file, which takes the place of an older one at once. `metadata` is a JSON object of strings.
     Tensors that are not contiguous, or share memory, are written out each. complex128 and complex32 have no place in the format.
@@ -5018,6 +5032,7 @@ def safetensors_save_file(path, names, tensors, *, metadata=None):
         raise _failure(status)
 
 
+@_open
 def safetensors_save(names, tensors, *, metadata=None):
     """The bytes of the file that safetensors_save_file writes, as a uint8 tensor of one dimension."""
     names, names_len = _texts(names, "safetensors_save", "names")
@@ -5035,6 +5050,7 @@ def safetensors_save(names, tensors, *, metadata=None):
 _safetensors_load_file_default_result = _result_type("safetensors_load_file", ("names", "tensors", "metadata"))
 
 
+@_open
 def safetensors_load_file(path, *, only=None, mmap=True):
     """Loads a safetensors file: its tensors, or those named in `only`, and the JSON object of its metadata, "" without. Free the text
     with tensor_string_free. With `mmap` bytes are read when they are used, and writes stay in this process; the file must
@@ -5064,6 +5080,7 @@ def safetensors_load_file(path, *, only=None, mmap=True):
 _safetensors_load_default_result = _result_type("safetensors_load", ("names", "tensors", "metadata"))
 
 
+@_open
 def safetensors_load(data):
     """Loads from the bytes of a safetensors file, a contiguous uint8 tensor."""
     if data.__class__ is not _Tensor:
@@ -5088,6 +5105,7 @@ def safetensors_load(data):
 _safetensors_open_default_result = _result_type("safetensors_open", ("header", "names", "tensors"))
 
 
+@_open
 def safetensors_open(path):
     """Maps a safetensors file without reading its data: the checked header in JSON, and the tensors, except those of dtypes that
     libtensor does not have.
@@ -5110,6 +5128,7 @@ def safetensors_open(path):
     return result
 
 
+@_open
 def npy_save(path, input):
     """Saves a tensor as a .npy file, which numpy.load reads, at once in the place of an older one. bfloat16 and complex32 have no
     place in the format.
@@ -5167,6 +5186,23 @@ def npy_load_bytes(data):
     return result
 
 
+@_open
+def npy_length(head):
+    """How many bytes a .npy file has, told by its first ones, a contiguous uint8 tensor: what to take of a stream in which more follows.
+    Of 12 bytes, the result is how many of them are needed to tell; of that many, it is the file's length.
+    """
+    if head.__class__ is not _Tensor:
+        head = _tensor(head, "npy_length", "head")
+    cell0 = _take() if _cells else _Cell()
+    status = c_npy_length(head._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.i
+    _put(cell0)
+    return result
+
+
+@_open
 def npz_save(path, names, tensors):
     """Saves named tensors as an .npz file, which numpy.load reads, at once in the place of an older one. Nothing is compressed."""
     path = _text(path, "npz_save", "path")
@@ -5177,6 +5213,7 @@ def npz_save(path, names, tensors):
         raise _failure(status)
 
 
+@_open
 def npz_save_bytes(names, tensors):
     """The bytes of the file that npz_save writes, as a uint8 tensor of one dimension."""
     names, names_len = _texts(names, "npz_save_bytes", "names")
@@ -5193,6 +5230,7 @@ def npz_save_bytes(names, tensors):
 _npz_load_default_result = _result_type("npz_load", ("names", "tensors"))
 
 
+@_open
 def npz_load(path):
     """Loads all tensors of an .npz file, compressed or not. Checksums are compared."""
     path = _text(path, "npz_load", "path")
@@ -5214,6 +5252,7 @@ def npz_load(path):
 _npz_load_bytes_default_result = _result_type("npz_load_bytes", ("names", "tensors"))
 
 
+@_open
 def npz_load_bytes(data):
     """Loads from the bytes of an .npz file, a contiguous uint8 tensor."""
     if data.__class__ is not _Tensor:
@@ -5231,6 +5270,19 @@ def npz_load_bytes(data):
     _put(cell1)
     _put(count1)
     return result
+
+
+@_open
+def file_write(path, data):
+    """Writes the bytes in a contiguous uint8 tensor to a file, as save writes its own: they are on the disk when they take the place of an
+    older file at once, a link is followed, and pipes and devices are written to.
+    """
+    path = _text(path, "file_write", "path")
+    if data.__class__ is not _Tensor:
+        data = _tensor(data, "file_write", "data")
+    status = c_file_write(path, data._h)
+    if status:
+        raise _failure(status)
 
 
 @_makes("T", "tensor_words_sqrt")
@@ -6477,6 +6529,7 @@ def index_set_scalar_(input, index, value):
     return input
 
 
+@_open
 def index_put(input, indices, values, accumulate=False):
     """Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
 
@@ -6499,6 +6552,7 @@ def index_put(input, indices, values, accumulate=False):
     return result
 
 
+@_open
 def index_put_(input, indices, values, accumulate=False):
     """Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
 
@@ -6941,7 +6995,7 @@ def _scatter_value_reduce(input, dim, index, value, *, reduce, out=None):
     return result
 
 
-@_first(_scatter_src, _scatter_value, _scatter_value_reduce)
+@_first(_scatter_src, _scatter_value, _scatter_value_reduce, forms=(_scatter_src, _scatter_value, _scatter_src_reduce, _scatter_value_reduce))
 def scatter(input, *args, **kwargs):
     """scatter(Tensor input, int dim, Tensor index, Tensor src)
     The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
@@ -7054,7 +7108,7 @@ def _scatter__value_reduce(input, dim, index, value, *, reduce):
     return input
 
 
-@_first(_scatter__src, _scatter__value, _scatter__value_reduce)
+@_first(_scatter__src, _scatter__value, _scatter__value_reduce, forms=(_scatter__src, _scatter__value, _scatter__src_reduce, _scatter__value_reduce))
 def scatter_(input, *args, **kwargs):
     """scatter_(Tensor input, int dim, Tensor index, Tensor src)
     The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
@@ -7691,7 +7745,7 @@ def _atleast_1d_sequence(*tensors):
     return result
 
 
-@_first(_atleast_1d_default)
+@_first(_atleast_1d_default, forms=(_atleast_1d_default, _atleast_1d_sequence))
 def atleast_1d(*args, **kwargs):
     """atleast_1d(Tensor input)
     A view of at least 1 dimension.
@@ -7743,7 +7797,7 @@ def _atleast_2d_sequence(*tensors):
     return result
 
 
-@_first(_atleast_2d_default)
+@_first(_atleast_2d_default, forms=(_atleast_2d_default, _atleast_2d_sequence))
 def atleast_2d(*args, **kwargs):
     """atleast_2d(Tensor input)
     A view of at least 2 dimensions.
@@ -7795,7 +7849,7 @@ def _atleast_3d_sequence(*tensors):
     return result
 
 
-@_first(_atleast_3d_default)
+@_first(_atleast_3d_default, forms=(_atleast_3d_default, _atleast_3d_sequence))
 def atleast_3d(*args, **kwargs):
     """atleast_3d(Tensor input)
     A view of at least 3 dimensions.
@@ -7817,6 +7871,7 @@ def atleast_3d(*args, **kwargs):
     raise _no_overload("atleast_3d", ('(Tensor input)', '(sequence of Tensor tensors)'), args, kwargs)
 
 
+@_open
 def broadcast_tensors(*tensors):
     """Expands all tensors to their common shape, without copying."""
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
@@ -7833,6 +7888,7 @@ def broadcast_tensors(*tensors):
     return result
 
 
+@_open
 def meshgrid(*tensors, indexing=None):
     """Expands vectors of one dtype to the coordinates of a grid, without copying. `indexing` is 'ij' (the default) or 'xy', which swaps the first two
     dimensions.
@@ -7852,6 +7908,7 @@ def meshgrid(*tensors, indexing=None):
     return result
 
 
+@_open
 def cartesian_prod(*tensors):
     """All combinations of one element of each vector, a row for each.
 
@@ -7897,6 +7954,7 @@ def combinations(input, r=2, with_replacement=False):
     return result
 
 
+@_open
 def block_diag(*tensors):
     """Puts matrices on the diagonal of a matrix of zeros; vectors are rows. dtypes are promoted."""
     if len(tensors) == 1 and tensors[0].__class__ is not _Tensor:
@@ -8124,6 +8182,8 @@ def rot90(input, k=1, dims=(0,1)):
         input = _tensor(input, "rot90", "input")
     if k.__class__ is not _Int or not _LOW <= k <= _HIGH:
         k = _integer(k, "rot90", "k")
+    if dims is None:
+        dims = (0,1)
     dims, dims_len = _ints(dims, "rot90", "dims")
     cell = _take() if _cells else _Cell()
     status = c_rot90(input._h, k, dims, dims_len, cell.address)
@@ -9434,6 +9494,7 @@ def addr_(input, vec1, vec2, *, beta=_ONE, alpha=_ONE):
     return input
 
 
+@_open
 def einsum(equation, *tensors):
     """Sums products of the operands' elements over the subscripts that the output lacks. `equation` names a letter for every dimension of every
     operand, such as "bij,bjk->bik"; "..." stands for dimensions that broadcast; a letter repeated in one operand takes its diagonal. Without
@@ -9589,6 +9650,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     return result
 
 
+@_open
 def to_string(input, precision=4, threshold=1000, edgeitems=3, linewidth=80, sci_mode=None):
     """Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
     `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
@@ -9628,6 +9690,7 @@ def scalar_operand(value):
     return result
 
 
+@_open
 def result_type(tensor1, tensor2):
     """The dtype that arithmetic of the two operands gives.
 
@@ -9650,6 +9713,7 @@ def result_type(tensor1, tensor2):
     return result
 
 
+@_open
 def promote_types(type1, type2):
     """The smallest dtype that holds the values of both.
 
@@ -9681,6 +9745,7 @@ def can_cast(from_, to):
     return result
 
 
+@_open
 def set_default_dtype(d):
     """Sets the dtype of float numbers and of factories that are given none; it must be a floating dtype."""
     d = -1 if d is None else _dtype_code(d, "set_default_dtype", "d")
@@ -9689,6 +9754,7 @@ def set_default_dtype(d):
         raise _failure(status)
 
 
+@_open
 def get_default_dtype():
     """The dtype of float numbers and of factories that are given none: float32 at first."""
     cell0 = _take() if _cells else _Cell()
@@ -9700,6 +9766,7 @@ def get_default_dtype():
     return result
 
 
+@_open
 def set_default_device(device):
     """Sets the device of factories that are given none."""
     device = _NO_DEVICE if device is None else _device(device, "set_default_device", "device")
@@ -9708,6 +9775,7 @@ def set_default_device(device):
         raise _failure(status)
 
 
+@_open
 def get_default_device():
     """The device of factories that are given none: the CPU at first."""
     cell0 = _take() if _cells else _Cell()
@@ -9719,6 +9787,7 @@ def get_default_device():
     return result
 
 
+@_open
 def parse_device(text):
     """Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available."""
     text = _text(text, "parse_device", "text")
@@ -9731,6 +9800,7 @@ def parse_device(text):
     return result
 
 
+@_open
 def set_num_threads(n):
     """Sets how many threads one operator may use; at least 1. Results do not depend on it."""
     if n.__class__ is not _Int or not _LOW <= n <= _HIGH:
@@ -9740,6 +9810,7 @@ def set_num_threads(n):
         raise _failure(status)
 
 
+@_open
 def get_num_threads():
     """How many threads one operator may use: the number of processors at first."""
     cell0 = _take() if _cells else _Cell()
@@ -9751,6 +9822,7 @@ def get_num_threads():
     return result
 
 
+@_open
 def cpu_tier():
     """The instructions that the kernels use: baseline, avx2 or avx512. The environment variable LIBTENSOR_CPU can force a lower
     one.
@@ -10452,7 +10524,7 @@ def _bernoulli__tensor(input, p, *, generator=None):
     return input
 
 
-@_first(_bernoulli__default)
+@_first(_bernoulli__default, forms=(_bernoulli__default, _bernoulli__tensor))
 def bernoulli_(input, *args, **kwargs):
     """bernoulli_(Tensor input, float p=0.5, *, Generator generator=None)
     Fills `input` with 1 with probability `p`, otherwise 0.
@@ -10538,6 +10610,7 @@ def geometric_(input, p, *, generator=None):
     return input
 
 
+@_open
 def manual_seed(seed):
     """Restarts the default generator from `seed`."""
     if seed.__class__ is not _Int or not _LOW <= seed <= _HIGH:
@@ -10547,6 +10620,7 @@ def manual_seed(seed):
         raise _failure(status)
 
 
+@_open
 def default_generator():
     """The generator that random functions use when they are given none."""
     cell0 = _take() if _cells else _Cell()
@@ -10558,6 +10632,7 @@ def default_generator():
     return result
 
 
+@_open
 def generator_new(*, device=None):
     """Makes a generator with PyTorch's initial seed."""
     device = _NO_DEVICE if device is None else _device(device, "generator_new", "device")
@@ -10570,6 +10645,7 @@ def generator_new(*, device=None):
     return result
 
 
+@_open
 def generator_manual_seed(input, seed):
     """Restarts the generator from `seed`; negative seeds count as their two's complement."""
     if input.__class__ is not _Generator:
@@ -10581,6 +10657,7 @@ def generator_manual_seed(input, seed):
         raise _failure(status)
 
 
+@_open
 def generator_seed(input):
     """Restarts the generator from a seed of the operating system's, and returns it."""
     if input.__class__ is not _Generator:
@@ -10594,6 +10671,7 @@ def generator_seed(input):
     return result
 
 
+@_open
 def generator_initial_seed(input):
     """The seed that the generator last started from."""
     if input.__class__ is not _Generator:
@@ -10607,6 +10685,7 @@ def generator_initial_seed(input):
     return result
 
 
+@_open
 def generator_get_state(input):
     """The generator's state as a uint8 tensor, in PyTorch's layout."""
     if input.__class__ is not _Generator:
@@ -10620,6 +10699,7 @@ def generator_get_state(input):
     return result
 
 
+@_open
 def generator_set_state(input, state):
     """Continues from a state of generator_get_state."""
     if input.__class__ is not _Generator:
@@ -11451,6 +11531,8 @@ def amax(input, dim=(), keepdim=False, *, out=None, axis=_absent, keepdims=_abse
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "amax", "input")
+    if dim is None:
+        dim = ()
     dim, dim_len = _ints(dim, "amax", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "amax", "keepdim")
@@ -11484,6 +11566,8 @@ def amin(input, dim=(), keepdim=False, *, out=None, axis=_absent, keepdims=_abse
         keepdim = keepdims
     if input.__class__ is not _Tensor:
         input = _tensor(input, "amin", "input")
+    if dim is None:
+        dim = ()
     dim, dim_len = _ints(dim, "amin", "dim")
     if keepdim.__class__ is not _Bool:
         keepdim = _flag(keepdim, "amin", "keepdim")
@@ -12934,7 +13018,7 @@ def _sort_stable(input, *, stable, dim=-1, descending=False, out=None, axis=_abs
     return result
 
 
-@_first(_sort_default)
+@_first(_sort_default, forms=(_sort_default, _sort_stable))
 def sort(input, *args, **kwargs):
     """sort(Tensor input, int dim=-1, bool descending=False)
     Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
@@ -13005,7 +13089,7 @@ def _argsort_stable(input, *, stable, dim=-1, descending=False, axis=_absent):
     return result
 
 
-@_first(_argsort_default)
+@_first(_argsort_default, forms=(_argsort_default, _argsort_stable))
 def argsort(input, *args, **kwargs):
     """argsort(Tensor input, int dim=-1, bool descending=False)
     The int64 indices that sort `input` along `dim`.
@@ -14554,7 +14638,7 @@ def _trapezoid_x(y, x, *, dim=-1, axis=_absent):
     return result
 
 
-@_first(_trapezoid_default)
+@_first(_trapezoid_default, forms=(_trapezoid_default, _trapezoid_x))
 def trapezoid(*args, **kwargs):
     """trapezoid(Tensor y, *, Number dx=1, int dim=-1)
     Integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
@@ -14625,7 +14709,7 @@ def _trapz_x(y, x, *, dim=-1, axis=_absent):
     return result
 
 
-@_first(_trapz_default)
+@_first(_trapz_default, forms=(_trapz_default, _trapz_x))
 def trapz(*args, **kwargs):
     """trapz(Tensor y, *, Number dx=1, int dim=-1)
     As `trapezoid`: integral of `y` along `dim`, with points `dx` apart.
@@ -14696,7 +14780,7 @@ def _cumulative_trapezoid_x(y, x, *, dim=-1, axis=_absent):
     return result
 
 
-@_first(_cumulative_trapezoid_default)
+@_first(_cumulative_trapezoid_default, forms=(_cumulative_trapezoid_default, _cumulative_trapezoid_x))
 def cumulative_trapezoid(*args, **kwargs):
     """cumulative_trapezoid(Tensor y, *, Number dx=1, int dim=-1)
     Running integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
@@ -14963,7 +15047,7 @@ def _histogram_edges(input, bins, *, weight=None, density=False, out=None):
     return result
 
 
-@_first(_histogram_default)
+@_first(_histogram_default, forms=(_histogram_default, _histogram_edges))
 def histogram(input, *args, **kwargs):
     """histogram(Tensor input, int bins=100, *, sequence of float range=None, Tensor weight=None, bool density=False)
     Counts the elements of `input` (float32 or float64), or adds up their `weight` (of the shape and dtype of `input`), in `bins` equal bins
@@ -15228,7 +15312,7 @@ def _gradient_tensors(input, *, spacing, dim=None, edge_order=1, axis=_absent):
     return result
 
 
-@_first(_gradient_default)
+@_first(_gradient_default, forms=(_gradient_default, _gradient_scalars, _gradient_tensors))
 def gradient(input, *args, **kwargs):
     """gradient(Tensor input, *, Number spacing=None, sequence of int dim=None, int edge_order=1)
     Estimates the derivatives of samples along each of the dimensions `dim`, or all, a tensor of the shape of `input` for each: central differences inside, one-sided
@@ -15316,6 +15400,7 @@ def renorm_(input, p, dim, maxnorm):
     return input
 
 
+@_open
 def from_data(data, size, *, dtype=None):
     """Makes a tensor of shape `size` from a copy of the elements at `data`, which lie in row-major order without gaps.
     `data` may be NULL only when there are no elements. `dtype` is the default dtype unless given.
@@ -15331,6 +15416,7 @@ def from_data(data, size, *, dtype=None):
     return result
 
 
+@_open
 def from_blob(data, nbytes, dtype, size, stride, deleter, context, read_only):
     """Makes a tensor that shares `nbytes` bytes at `data` with their owner. `stride` is row-major unless given; every element
     must lie inside the bytes. `deleter`, which may be NULL, is called once with `context` when the last
@@ -15353,6 +15439,7 @@ def from_blob(data, nbytes, dtype, size, stride, deleter, context, read_only):
     return result
 
 
+@_open
 def data_ptr(input):
     """The address of the first element, NULL for empty and meta tensors. Borrowed: valid until the storage is freed or resized."""
     if input.__class__ is not _Tensor:
@@ -15380,6 +15467,7 @@ def is_read_only(input):
     return result
 
 
+@_open
 def untyped_storage(input):
     """The storage that `input` views, shared."""
     if input.__class__ is not _Tensor:
@@ -15396,6 +15484,7 @@ def untyped_storage(input):
 _lend_default_result = _result_type("lend", ("held", "data", "read_only"))
 
 
+@_open
 def lend(input):
     """What an array of another library needs to use the memory of `input`: a tensor that keeps it alive, the address
     of the first element, and whether it must not be written. The storage can no longer be resized or moved to shared
@@ -15493,6 +15582,7 @@ def is_pinned(input):
     return result
 
 
+@_open
 def storage_new(nbytes, *, device=None):
     """Makes a storage of `nbytes` zero bytes. A storage on `meta` has a size and no bytes."""
     if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
@@ -15507,6 +15597,7 @@ def storage_new(nbytes, *, device=None):
     return result
 
 
+@_open
 def storage_from_file(filename, *, shared=False, nbytes=0):
     """Maps the first `nbytes` bytes of a file. With `shared`, changes go to the file, which is made or lengthened where it is too
     short; otherwise they stay in this storage, and the file must be long enough. Mapped storages cannot be resized. A file must
@@ -15526,6 +15617,7 @@ def storage_from_file(filename, *, shared=False, nbytes=0):
     return result
 
 
+@_open
 def storage_filename(input):
     """The file that changes of the storage go to; empty for storages without one."""
     if input.__class__ is not _Storage:
@@ -15539,6 +15631,7 @@ def storage_filename(input):
     return result
 
 
+@_open
 def storage_nbytes(input):
     """The storage's size in bytes."""
     if input.__class__ is not _Storage:
@@ -15552,6 +15645,7 @@ def storage_nbytes(input):
     return result
 
 
+@_open
 def storage_data_ptr(input):
     """The address of the storage's first byte, NULL when it has none. Borrowed: valid until the storage is freed or resized."""
     if input.__class__ is not _Storage:
@@ -15565,6 +15659,21 @@ def storage_data_ptr(input):
     return result
 
 
+@_open
+def storage_id(input):
+    """A number that all handles of one storage share, and that no other storage has while it lives."""
+    if input.__class__ is not _Storage:
+        input = _storage(input, "storage_id", "input")
+    cell0 = _take() if _cells else _Cell()
+    status = c_storage_id(input._h, cell0.address)
+    if status:
+        raise _failure(status)
+    result = cell0.i
+    _put(cell0)
+    return result
+
+
+@_open
 def storage_view(input, *, dtype=None):
     """All whole elements of `dtype` in the storage, as a tensor of one dimension that shares them. Bytes, uint8, unless
     given; the quantized dtypes give the integers that they keep.
@@ -15581,6 +15690,7 @@ def storage_view(input, *, dtype=None):
     return result
 
 
+@_open
 def storage_slice(input, start, stop):
     """The bytes from `start` to `stop`, shared. Neither storage can be resized from then on."""
     if input.__class__ is not _Storage:
@@ -15598,6 +15708,7 @@ def storage_slice(input, start, stop):
     return result
 
 
+@_open
 def storage_clone(input):
     """A copy of the storage."""
     if input.__class__ is not _Storage:
@@ -15611,6 +15722,7 @@ def storage_clone(input):
     return result
 
 
+@_open
 def storage_fill_(input, value):
     """Sets every byte to the low 8 bits of `value`."""
     if input.__class__ is not _Storage:
@@ -15623,6 +15735,7 @@ def storage_fill_(input, value):
     return input
 
 
+@_open
 def storage_copy_(input, source):
     """Copies the bytes of `source`, which must have the same size."""
     if input.__class__ is not _Storage:
@@ -15635,6 +15748,7 @@ def storage_copy_(input, source):
     return input
 
 
+@_open
 def storage_byteswap_(input, dtype):
     """Reverses the order of the bytes of every element of `dtype`; complex elements part by part. The size must be a whole number of
     elements.
@@ -15648,6 +15762,7 @@ def storage_byteswap_(input, dtype):
     return input
 
 
+@_open
 def storage_resize_(input, nbytes):
     """Changes the storage's size, keeping the bytes that fit. Tensors that view it keep their shapes, and must not be used
     where they reach beyond a shrunk storage. Mapped storages, slices, and storages whose memory another library owns or uses
@@ -15663,6 +15778,7 @@ def storage_resize_(input, nbytes):
     return input
 
 
+@_open
 def storage_resizable(input):
     """True when the storage can be resized."""
     if input.__class__ is not _Storage:
@@ -15676,6 +15792,7 @@ def storage_resizable(input):
     return result
 
 
+@_open
 def storage_share_memory_(input):
     """Moves the storage into memory that other processes can map. Memory of another library is copied. Storages whose memory an array
     of the host language shares cannot be moved.
@@ -15688,6 +15805,7 @@ def storage_share_memory_(input):
     return input
 
 
+@_open
 def storage_is_shared(input):
     """True when other processes can map the storage: it is in shared memory, or mapped from a file with `shared`."""
     if input.__class__ is not _Storage:
@@ -15701,6 +15819,7 @@ def storage_is_shared(input):
     return result
 
 
+@_open
 def storage_descriptor(input):
     """The file descriptor with which another process maps a shared storage, by storage_from_descriptor. The storage owns it; send a duplicate. It
     has no name in the file system: the memory is gone when the last process that has it ends, whatever way.
@@ -15716,6 +15835,7 @@ def storage_descriptor(input):
     return result
 
 
+@_open
 def storage_from_descriptor(descriptor, nbytes):
     """Maps `nbytes` bytes of the shared memory that a descriptor from another process names. The descriptor stays the caller's.
     Memory that this process has mapped already gives the storage that it has.
@@ -15733,6 +15853,7 @@ def storage_from_descriptor(descriptor, nbytes):
     return result
 
 
+@_open
 def storage_pin_memory(input):
     """Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator."""
     if input.__class__ is not _Storage:
@@ -15746,6 +15867,7 @@ def storage_pin_memory(input):
     return result
 
 
+@_open
 def storage_is_pinned(input):
     """True when the memory is page-locked, which needs an accelerator."""
     if input.__class__ is not _Storage:
@@ -15759,6 +15881,7 @@ def storage_is_pinned(input):
     return result
 
 
+@_open
 def storage_get_device(input):
     """Where the storage's bytes live."""
     if input.__class__ is not _Storage:
@@ -15772,6 +15895,7 @@ def storage_get_device(input):
     return result
 
 
+@_open
 def storage_use_count(input):
     """How many tensors and storage handles hold the storage."""
     if input.__class__ is not _Storage:
@@ -15785,6 +15909,7 @@ def storage_use_count(input):
     return result
 
 
+@_open
 def storage_to_string(input, *, dtype=None):
     """Prints the storage, one element a line, as bytes or as elements of `dtype`."""
     if input.__class__ is not _Storage:
@@ -15802,6 +15927,7 @@ def storage_to_string(input, *, dtype=None):
 _memory_stats_default_result = _result_type("memory_stats", ("in_use", "peak", "cached", "limit", "tensors", "storages"))
 
 
+@_open
 def memory_stats():
     """Bytes of live storages, without mapped files and other libraries' memory; the highest such number so far; bytes kept for reuse; the limit,
     0 for none; the number of live tensors, and of live storages that have bytes.
@@ -15828,6 +15954,7 @@ def memory_stats():
 _memory_stats_of_default_result = _result_type("memory_stats_of", ("tensors", "storages", "nbytes"))
 
 
+@_open
 def memory_stats_of(dtype=None):
     """The number of live tensors of `dtype`, the number of storages that they view, and the bytes of these storages. Without a dtype: the
     storages that programs hold as such.
@@ -15846,6 +15973,7 @@ def memory_stats_of(dtype=None):
     return result
 
 
+@_open
 def memory_summary():
     """All of memory_stats and memory_stats_of as a table for people."""
     cell0 = _take() if _cells else _Cell()
@@ -15857,6 +15985,7 @@ def memory_summary():
     return result
 
 
+@_open
 def reset_peak_memory_stats():
     """Sets the peak of memory_stats to the bytes in use now."""
     status = c_reset_peak_memory_stats()
@@ -15864,6 +15993,7 @@ def reset_peak_memory_stats():
         raise _failure(status)
 
 
+@_open
 def empty_cache():
     """Gives the bytes that are kept for reuse back to the system."""
     status = c_empty_cache()
@@ -15871,6 +16001,7 @@ def empty_cache():
         raise _failure(status)
 
 
+@_open
 def set_memory_limit(nbytes):
     """Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit. The environment
     variable LIBTENSOR_MEMORY_LIMIT sets it when the library is loaded: bytes, or a number with K, M, G or T for powers of 1024.
@@ -15878,6 +16009,24 @@ def set_memory_limit(nbytes):
     if nbytes.__class__ is not _Int or not _LOW <= nbytes <= _HIGH:
         nbytes = _integer(nbytes, "set_memory_limit", "nbytes")
     status = c_set_memory_limit(nbytes)
+    if status:
+        raise _failure(status)
+
+
+@_open
+def fail_allocation(countdown):
+    """Makes the allocation of tensor memory number `countdown` from now on fail with TENSOR_ERROR_MEMORY, once, in whichever thread it
+    happens; 1 is the next one, 0 takes it back. For tests of what a program does without memory.
+
+    >>> import libtensor as torch
+    >>> torch.fail_allocation(1)
+    >>> torch.zeros(3)
+    Traceback (most recent call last):
+    MemoryError: zeros: allocating 64 bytes was made to fail
+    """
+    if countdown.__class__ is not _Int or not _LOW <= countdown <= _HIGH:
+        countdown = _integer(countdown, "fail_allocation", "countdown")
+    status = c_fail_allocation(countdown)
     if status:
         raise _failure(status)
 
@@ -17777,11 +17926,12 @@ def __abs__(self):
 _Tensor.__abs__ = __abs__
 
 
-@_first(bitwise_not)
+@_first(bitwise_not, explains=True)
 def __invert__(self):
+    _invertible(self)
     return bitwise_not(self)
 _Tensor.__invert__ = __invert__
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "narrow_copy", "resize_as_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "is_nonzero", "is_conj", "is_neg", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit"]
-_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "narrow_copy", "resize_as_", "set_", "fill_diagonal_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_get", "index_set_", "index_set_scalar_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "kron", "is_nonzero", "is_conj", "is_neg", "is_same_size", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "unique", "unique_consecutive", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "quantile", "nanquantile", "renorm", "renorm_", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "T", "mT", "mH", "H", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit",))
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "narrow_copy", "resize_as_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "npy_length", "file_write", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "is_nonzero", "is_conj", "is_neg", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "fail_allocation", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit"]
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "narrow_copy", "resize_as_", "set_", "fill_diagonal_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "kron", "is_nonzero", "is_conj", "is_neg", "is_same_size", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "unique", "unique_consecutive", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "quantile", "nanquantile", "renorm", "renorm_", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit",))

@@ -54,11 +54,10 @@ inline double hurwitz_zeta(double s, double q) {
     if (q == __builtin_floor(q)) return __builtin_inf();
     if (s != __builtin_floor(s)) return __builtin_nan("");
   }
-  if (q < -16) {
-    // The terms below 0 are those of two sums of positive ones, however many they are.
-    const double f = q - __builtin_floor(q);
-    const double below = hurwitz_zeta(s, 1 - f) - hurwitz_zeta(s, 1 - q);
-    return hurwitz_zeta(s, f) + (__builtin_fmod(s, 2) == 0 ? below : -below);
+  if (q < -100) {  // too many terms to add: those below 0 are the first ones of another such sum
+    const double part = q - __builtin_floor(q);
+    const double below = hurwitz_zeta(s, 1 - part) - hurwitz_zeta(s, 1 - q);
+    return hurwitz_zeta(s, part) + (__builtin_fmod(s, 2) == 0 ? below : -below);
   }
   double sum = 0;
   for (int k = 0; k < 10 || q < 10; k++, q += 1) {

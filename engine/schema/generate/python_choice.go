@@ -30,9 +30,15 @@ func (c *code) choice(f *pyFunction) {
 		first, skip = "input, ", 1
 	}
 	c.WriteString("\n\n")
-	if direct := f.direct(); len(direct) > 0 {
-		c.line("@_first(%s)", strings.Join(direct, ", "))
+	arguments := f.direct()
+	if len(arguments) < len(f.overloads) {
+		var forms []string
+		for _, v := range f.overloads {
+			forms = append(forms, v.private)
+		}
+		arguments = append(arguments, "forms=("+strings.Join(forms, ", ")+")")
 	}
+	c.line("@_first(%s)", strings.Join(arguments, ", "))
 	c.line("def %s(%s*args, **kwargs):", f.name, first)
 	c.indent++
 	c.docstring(f.document())
@@ -144,7 +150,7 @@ func (v *pyOverload) positionalConditions(skip int) []string {
 		if variadic && a.Type.List {
 			test = fmt.Sprintf("(%s if n == %d else %s(args[%d:]))", test, i+1, predicate, i)
 		}
-		if a.Type.Optional || a.Default == "None" {
+		if a.Type.Optional || a.Default == "None" || noneIsDefault(a) {
 			test = fmt.Sprintf("(%s is None or %s)", value, test)
 		}
 		if a.Default != "" {
@@ -240,7 +246,7 @@ func (v *pyOverload) conditions(skip int) []string {
 		case variadic && a.Type.List:
 			out = append(out, fmt.Sprintf(`%s(args[%d:] if n != %d else %s)`, predicate, i, i+1, value))
 			continue
-		case a.Default == "None" || a.Type.Optional && a.Default != "":
+		case a.Default == "None" || a.Type.Optional && a.Default != "" || noneIsDefault(a):
 			out = append(out, fmt.Sprintf(`_or_none(%s, %s)`, predicate, strings.Replace(value, "_absent", "None", 1)))
 			continue
 		case a.Default != "":
@@ -332,15 +338,24 @@ func (c *code) dunders(list []*pyFunction) {
 			method("i"+b.dunder, "_first("+b.operator+"_)", b.operator+"_(self, other)")
 		}
 	}
-	for _, u := range [][2]string{{"neg", "neg"}, {"pos", "positive"}, {"abs", "abs"}, {"invert", "bitwise_not"}} {
-		if exists[u[1]] != nil {
-			c.WriteString("\n\n")
-			c.line("@_first(%s)", u[1])
-			c.line("def __%s__(self):", u[0])
-			c.indent++
-			c.line("return %s(self)", u[1])
-			c.indent--
-			c.line("_Tensor.__%s__ = __%s__", u[0], u[0])
+	for _, u := range [][3]string{{"neg", "neg"}, {"pos", "positive"}, {"abs", "abs"}, {"invert", "bitwise_not", "_invertible(self)"}} {
+		name, operator, check := u[0], u[1], u[2]
+		if exists[operator] == nil {
+			continue
 		}
+		c.WriteString("\n\n")
+		if check == "" {
+			c.line("@_first(%s)", operator)
+		} else {
+			c.line("@_first(%s, explains=True)", operator)
+		}
+		c.line("def __%s__(self):", name)
+		c.indent++
+		if check != "" {
+			c.line("%s", check)
+		}
+		c.line("return %s(self)", operator)
+		c.indent--
+		c.line("_Tensor.__%s__ = __%s__", name, name)
 	}
 }
