@@ -631,6 +631,7 @@ TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, c
 TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64_t output_size, tensor_t **out);
 
 // Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
+// Absent: dims NULL with dims_len 0.
 TENSOR_API tensor_status tensor_roll(const tensor_t *self, const int64_t *shifts, int64_t shifts_len, const int64_t *dims, int64_t dims_len, tensor_t **out);
 
 // Reverses the order of positions in the listed dimensions.

@@ -1206,8 +1206,8 @@ export class Tensor extends Handle {
   /**
    * Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
    */
-  roll(shifts: Ints, options?: { dims?: Ints }): Tensor;
-  roll(shifts: Ints, dims: Ints): Tensor;
+  roll(shifts: Ints, options?: { dims?: Ints | null }): Tensor;
+  roll(shifts: Ints, dims: Ints | null): Tensor;
   /**
    * Reverses the order of positions in the listed dimensions.
    */
@@ -4126,13 +4126,13 @@ export function repeatInterleaveAsync(repeats: Tensor, options?: { outputSize?: 
 /**
  * Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
  */
-export function roll(input: Tensor, options: { shifts: Ints; dims?: Ints }): Tensor;
-export function roll(input: Tensor, shifts: Ints, options?: { dims?: Ints }): Tensor;
-export function roll(input: Tensor, shifts: Ints, dims: Ints): Tensor;
+export function roll(input: Tensor, options: { shifts: Ints; dims?: Ints | null }): Tensor;
+export function roll(input: Tensor, shifts: Ints, options?: { dims?: Ints | null }): Tensor;
+export function roll(input: Tensor, shifts: Ints, dims: Ints | null): Tensor;
 /** roll, off the event loop. */
-export function rollAsync(input: Tensor, options: { shifts: Ints; dims?: Ints; signal?: Signal | null }): Promise<Tensor>;
-export function rollAsync(input: Tensor, shifts: Ints, options?: { dims?: Ints; signal?: Signal | null }): Promise<Tensor>;
-export function rollAsync(input: Tensor, shifts: Ints, dims: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function rollAsync(input: Tensor, options: { shifts: Ints; dims?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+export function rollAsync(input: Tensor, shifts: Ints, options?: { dims?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+export function rollAsync(input: Tensor, shifts: Ints, dims: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Reverses the order of positions in the listed dimensions.
  */

@@ -28,7 +28,7 @@ func Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Tenso
 
 func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if len(tensors) == 0 {
-		return nil, status.Runtimef("%s: expected a non-empty list of Tensors", op)
+		return nil, status.Valuef("%s: expected a non-empty list of Tensors", op)
 	}
 	var r dtype.Result
 	var first *tensor.Tensor

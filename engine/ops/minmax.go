@@ -89,6 +89,9 @@ func Aminmax(outMin, outMax, self *tensor.Tensor, dim Int, keepdim bool) (*tenso
 	if !dim.IsNone() {
 		dims = []int64{int64(dim)}
 	}
+	if err := typeOrdered(op, self); err != nil {
+		return nil, nil, err
+	}
 	mask, err := extremeDims(op, self, dims)
 	if err != nil {
 		return nil, nil, err
@@ -103,7 +106,7 @@ func Aminmax(outMin, outMax, self *tensor.Tensor, dim Int, keepdim bool) (*tenso
 
 // located reduces one dimension to values and the indices where they are.
 func located(op string, r reducer, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (values, indices *tensor.Tensor, err error) {
-	if err := wantOrder(op, self); err != nil {
+	if err := typeOrdered(op, self); err != nil {
 		return nil, nil, err
 	}
 	mask, err := oneDim(op, self, Int(dim))

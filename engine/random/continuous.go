@@ -37,7 +37,7 @@ func (g *Generator) Exponential(dst Span, lambda float64) error {
 	if !(lambda > 0) {
 		return status.Runtimef("exponential_ expects lambda > 0.0, but found lambda=%v", lambda)
 	}
-	if err := requireFloating("exponential_", dst.DType); err != nil {
+	if err := requireContinuous("exponential_", dst.DType); err != nil {
 		return err
 	}
 	g.mu.Lock()
@@ -61,7 +61,7 @@ func (g *Generator) Cauchy(dst Span, median, sigma float64) error {
 	if !(sigma > 0) {
 		return status.Runtimef("cauchy_ expects sigma > 0.0, but found sigma=%v", sigma)
 	}
-	if err := requireFloating("cauchy_", dst.DType); err != nil {
+	if err := requireContinuous("cauchy_", dst.DType); err != nil {
 		return err
 	}
 	g.mu.Lock()

@@ -2953,7 +2953,7 @@ static tensor_status call_roll(const lt_value *a, lt_value *r) { return tensor_r
 static const lt_argument arguments_roll[] = {
     {"input", LT_TENSOR, 0, {0}},
     {"shifts", LT_INT, LT_IS_LIST, {0}},
-    {"dims", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){0}, 0}}},
+    {"dims", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
 };
 static const lt_argument results_roll[] = {
     {"out", LT_TENSOR, 0, {0}},

@@ -8106,8 +8106,8 @@ def repeat_interleave(*args, **kwargs):
     raise _no_overload("repeat_interleave", ('(Tensor input, int repeats, int dim=None, *, int output_size=None)', '(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)', '(Tensor repeats, *, int output_size=None)'), args, kwargs)
 
 
-@_makes("TLL", "tensor_words_roll")
-def roll(input, shifts, dims=()):
+@_makes("TLl", "tensor_words_roll")
+def roll(input, shifts, dims=None):
     """Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
 
     >>> torch.roll(torch.tensor([1, 2, 3]), 1)
@@ -8116,9 +8116,7 @@ def roll(input, shifts, dims=()):
     if input.__class__ is not _Tensor:
         input = _tensor(input, "roll", "input")
     shifts, shifts_len = _ints(shifts, "roll", "shifts")
-    if dims is None:
-        dims = ()
-    dims, dims_len = _ints(dims, "roll", "dims")
+    dims, dims_len = (None, 0) if dims is None else _ints(dims, "roll", "dims")
     cell = _take() if _cells else _Cell()
     status = c_roll(input._h, shifts, shifts_len, dims, dims_len, cell.address)
     if status:

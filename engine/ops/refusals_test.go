@@ -1,0 +1,87 @@
+package ops
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// The kinds of errors are those of PyTorch's exceptions.
+func TestRefusalsAreOfPyTorchsKind(t *testing.T) {
+	z := given(t, dtype.Complex64, []int64{2}, 1, 2)
+	b := given(t, dtype.Bool, []int64{2}, 1, 0)
+	ints := given(t, dtype.Int64, []int64{2}, 1, 0)
+	two := func(_, _ *tensor.Tensor, err error) error { return err }
+	one := func(_ *tensor.Tensor, err error) error { return err }
+	for name, c := range map[string]struct {
+		err  error
+		want status.Code
+	}{
+		"cat of nothing":       {one(Cat(nil, nil, 0)), status.Value},
+		"stack of nothing":     {one(Stack(nil, nil, 0)), status.Runtime},
+		"max of complex":       {two(MaxDim(nil, nil, z, 0, false)), status.Type},
+		"aminmax of complex":   {two(Aminmax(nil, nil, z, NoInt, false)), status.Type},
+		"sort of complex":      {two(Sort(nil, nil, z, 0, false)), status.Type},
+		"topk of bool":         {two(Topk(nil, nil, b, 1, 0, true, true)), status.NotImplemented},
+		"cov of bool":          {one(Cov(b, 1, nil, nil)), status.NotImplemented},
+		"trapezoid of bool":    {one(Trapezoid(b, dtype.IntScalar(1), 0)), status.NotImplemented},
+		"mean of integers":     {one(Mean(nil, ints, nil, false, dtype.None)), status.NotImplemented},
+		"exponential integers": {FillExponential(ints, 1, nil), status.Runtime},
+	} {
+		assert.Equal(t, c.want, codeOf(c.err), "%s: %v", name, c.err)
+	}
+}
+
+// A random fill of an out that cannot take it leaves its values and its shape.
+func TestRandomOutputsOfTheWrongDTypeStay(t *testing.T) {
+	out := given(t, dtype.Int64, []int64{2}, 5, 7)
+	_, err := Randn(out, []int64{3}, nil, dtype.None, tensor.NoLayout, device.None)
+	require.Error(t, err)
+	assert.Equal(t, []int64{2}, out.Sizes())
+	assert.Equal(t, []float64{5, 7}, flat(t, out))
+	whole := given(t, dtype.Float32, []int64{2}, 5, 7)
+	_, err = Bernoulli(whole, given(t, dtype.Float32, []int64{3}, 1, 0, 2), nil)
+	assert.ErrorContains(t, err, "probability in [0, 1]")
+	assert.Equal(t, []float64{5, 7}, flat(t, whole))
+}
+
+// Linspace and logspace write a view with gaps, and nothing beside it.
+func TestSpacesIntoViews(t *testing.T) {
+	base := given(t, dtype.Float32, []int64{2, 3}, 9, 9, 9, 9, 9, 9)
+	view, err := Narrow(base, 1, 1, 2)
+	require.NoError(t, err)
+	defer view.Release()
+	_, err = Linspace(view, dtype.IntScalar(0), dtype.IntScalar(3), 4, dtype.None, tensor.NoLayout, device.None)
+	require.NoError(t, err)
+	assert.Equal(t, []float64{9, 0, 1, 9, 2, 3}, flat(t, base))
+	_, err = Logspace(view, dtype.IntScalar(0), dtype.IntScalar(3), 4, 2, dtype.None, tensor.NoLayout, device.None)
+	require.NoError(t, err)
+	assert.Equal(t, []float64{9, 1, 2, 9, 4, 8}, flat(t, base))
+}
+
+// A product into one of its own operands is the product.
+func TestProductsIntoTheirOperands(t *testing.T) {
+	for name, f := range map[string]func(out, a, b *tensor.Tensor) (*tensor.Tensor, error){"dot": Dot, "vdot": Vdot, "matmul": Matmul} {
+		a, b := given(t, dtype.Float32, []int64{3}, 1, 2, 3), given(t, dtype.Float32, []int64{3}, 1, 2, 3)
+		_, err := f(a, a, b)
+		require.NoError(t, err, name)
+		assert.Equal(t, []float64{14}, flat(t, a), name)
+	}
+}
+
+// Operands of different dtypes are promoted where nothing is summed, and refused where a product is.
+func TestEinsumOfMixedDTypes(t *testing.T) {
+	x, y := given(t, dtype.Float32, []int64{2}, 1.5, 2), given(t, dtype.Int64, []int64{2}, 2, 3)
+	outer, err := Einsum("i,j->ij", []*tensor.Tensor{x, y})
+	require.NoError(t, err)
+	defer outer.Release()
+	assert.Equal(t, []float64{3, 4.5, 4, 6}, flat(t, outer))
+	_, err = Einsum("i,i->", []*tensor.Tensor{x, y})
+	assert.ErrorContains(t, err, "same dtype, but got float32 and int64")
+}
