@@ -222,9 +222,11 @@ class Run {
   disturb() {
     const object = this.object();
     try {
-      switch (this.below(5)) {
+      switch (this.below(6)) {
         case 0:
           return object.dispose();
+        case 4:
+          return object.data?.().buffer.transfer?.(this.below(100));
         case 1:
           return object.resize_?.(object instanceof lt.Storage ? this.below(200) : [this.below(50)]);
         case 2:
