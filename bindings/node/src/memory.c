@@ -164,9 +164,7 @@ void lt_follow(napi_env env, lt_env *e, lt_box *box, bool moved) {
       m = box->memory;
     }
   }
-  if (!m || m->buffer) return;
-  set_bytes(env, e, m, base ? storage_bytes(box) : 0);
-  m->resized |= moved;
+  if (m && !m->buffer) set_bytes(env, e, m, base ? storage_bytes(box) : 0);
 }
 
 // The bytes of the storage from its start to the end of the last element.
@@ -176,11 +174,6 @@ static int64_t needed_bytes(const tensor_t *t) {
   if (tensor_numel(t) == 0) return 0;
   for (int64_t i = 0; i < tensor_dim(t); i++) last += (sizes[i] - 1) * strides[i];
   return (last + 1) * element_size(t);
-}
-
-bool lt_fits_storage(const lt_box *box) {
-  return box->kind != LT_TENSOR || !box->memory || !box->memory->resized ||
-         needed_bytes(box->handle) <= storage_bytes(box);
 }
 
 // ------------------------------------------------------------------------------------------------
