@@ -193,6 +193,10 @@ bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *bo
   char message[256];
   const char *state = NULL;
   tensor_status status = TENSOR_ERROR_HANDLE;
+  if (box->bytes && !box->disposed) {
+    lt_env *e = lt_get_env(env);
+    if (e->pending) lt_track(env, e, box);
+  }
   if (box->disposed) {
     state = "has been disposed";
   } else if (box->memory && box->memory->buffer && lt_buffer_detached(env, box->memory->buffer)) {
