@@ -126,6 +126,7 @@ typedef struct lt_box {
   int32_t reading;        // asynchronous calls that read it
   int32_t users;          // asynchronous calls that need the handle
   lt_memory *memory;      // of its storage, NULL without
+  int64_t bytes;          // accounted for a storage of its own, in place of a memory
   napi_ref lent;          // weak: the ArrayBuffer that data() gave
   const void *lent_data;  // its address and length
   size_t lent_bytes;
@@ -160,6 +161,7 @@ typedef struct lt_env {
   tensor_dtype default_dtype;
   struct lt_inbox *inbox;
   struct lt_async *async;
+  int64_t pending;  // asynchronous calls
 } lt_env;
 
 lt_env *lt_get_env(napi_env env);
@@ -216,23 +218,22 @@ struct lt_memory {
   uintptr_t base;          // 0 for none; then it is not in the table
   int64_t bytes;           // accounted as external memory
   int32_t users;           // boxes, and ArrayBuffers that data() gave
-  bool resized;            // maybe to fewer bytes than a tensor over them needs
   lt_buffer *buffer;       // the ArrayBuffer that the bytes lie in, if any
   struct lt_held *claims;  // what asynchronous calls use
   lt_memory *next;         // in the table
 };
 
-// Finds or makes the memory of a new box; call, which may be NULL, made it. Without memory for that
-// the box is not accounted.
+// Accounts for a new box, which call, or NULL, made: a small tensor of its own by its bytes, all
+// else by the memory of the storage. Without memory for that the box is not accounted.
 void lt_attach(napi_env env, lt_env *e, lt_box *box, const lt_call *call);
+// Gives a small tensor its memory, before others share it or an asynchronous call claims it.
+void lt_track(napi_env env, lt_env *e, lt_box *box);
 void lt_detach(napi_env env, lt_env *e, lt_box *box);
 void lt_leave_memory(napi_env env, lt_env *e, lt_memory *memory);
 // Follows a box whose call may have moved its memory, or put it over another storage's.
 void lt_follow(napi_env env, lt_env *e, lt_box *box, bool moved);
 // Whether asynchronous calls leave a box's elements free for an access; false with what they do.
 bool lt_unclaimed(const lt_box *box, lt_access access, const char **doing);
-// Whether a tensor's elements all lie in its storage, which may have been made smaller.
-bool lt_fits_storage(const lt_box *box);
 void lt_claim(struct lt_held *held);
 void lt_unclaim(struct lt_held *held);
 
@@ -313,6 +314,7 @@ struct lt_call {
   lt_value results[LT_MAX_RESULTS];
   napi_value outs[LT_MAX_RESULTS];  // the objects that an out or in-place form returns
   bool views;                       // it only makes views, and reads no elements
+  bool aliases;                     // a result may share memory with its tensors
   bool shares;                      // a tensor of the call lies in an ArrayBuffer
   bool moves;                       // a storage of the call may get other memory
   lt_held *held;                    // tensors, storages and generators of the call

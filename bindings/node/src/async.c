@@ -40,7 +40,7 @@ typedef struct jobs {
 struct lt_async {
   napi_threadsafe_function wake;
   jobs done;
-  int64_t running, pending;
+  int64_t running;
 };
 
 enum { MOST_THREADS = 256 };
@@ -217,10 +217,11 @@ static void drop_copies(lt_call *call) {
   }
 }
 
-static void hold_operands(lt_call *call) {
+static void hold_operands(napi_env env, lt_env *e, lt_call *call) {
   for (int i = 0; i < call->held_count; i++) {
     lt_held *held = &call->held[i];
     lt_use(held->box);
+    lt_track(env, e, held->box);
     if (held->access >= LT_WRITES)
       held->box->writing = true;
     else
@@ -385,7 +386,7 @@ static void finish(napi_env env, lt_env *e, job *j) {
   }
   e->scope = of_caller;
   free_job(env, j);
-  if (--e->async->pending == 0) napi_unref_threadsafe_function(env, e->async->wake);
+  if (--e->pending == 0) napi_unref_threadsafe_function(env, e->async->wake);
 }
 
 static void finish_all(napi_env env, napi_value unused, void *context, void *data) {
@@ -527,8 +528,8 @@ napi_value lt_invoke_async(napi_env env, napi_callback_info info) {
     return rejected(env);
   }
   if (at_once) run(j);
-  hold_operands(&j->call);
-  if (e->async->pending++ == 0) napi_ref_threadsafe_function(env, e->async->wake);
+  hold_operands(env, e, &j->call);
+  if (e->pending++ == 0) napi_ref_threadsafe_function(env, e->async->wake);
   if (!at_once && !queue(j)) {
     j->status = TENSOR_ERROR_MEMORY;
     j->message = strdup("no thread for an asynchronous call");

@@ -193,6 +193,10 @@ bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *bo
   char message[256];
   const char *state = NULL;
   tensor_status status = TENSOR_ERROR_HANDLE;
+  if (box->bytes && !box->disposed) {
+    lt_env *e = lt_get_env(env);
+    if (e->pending) lt_track(env, e, box);
+  }
   if (box->disposed) {
     state = "has been disposed";
   } else if (box->memory && box->memory->buffer && lt_buffer_detached(env, box->memory->buffer)) {
@@ -203,9 +207,6 @@ bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *bo
                          : "is being read by an asynchronous call";
   } else if (!lt_unclaimed(box, access, &state)) {
     status = TENSOR_ERROR_RUNTIME;
-  } else if ((access == LT_READS || access == LT_WRITES) && !lt_fits_storage(box)) {
-    status = TENSOR_ERROR_RUNTIME;
-    state = "has elements beyond its storage, which was made smaller; resize_ makes room for them";
   }
   if (!state) return true;
   snprintf(message, sizeof message, "%s: argument '%s' (a %s) %s", op, argument,

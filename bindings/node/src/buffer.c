@@ -142,7 +142,7 @@ static napi_value share_memory(napi_env env, const span *s, tensor_dtype dtype, 
   lt_memory memory = {.buffer = buffer};
   lt_box box = {.memory = &memory};
   lt_held held = {.box = &box};
-  lt_call call = {.shares = true, .held = &held, .held_count = 1};
+  lt_call call = {.aliases = true, .shares = true, .held = &held, .held_count = 1};
   return lt_wrap(env, LT_TENSOR, t, &call);
 }
 
@@ -230,6 +230,7 @@ static bool lend(napi_env env, lt_box *box, size_t bytes, napi_value *array_buff
     tensor_free(held);
     return true;
   }
+  lt_track(env, lt_get_env(env), box);
   *l = (loan){held, box->memory};
   napi_status made =
       napi_create_external_arraybuffer(env, data, bytes, buffer_collected, l, array_buffer);

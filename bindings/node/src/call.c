@@ -77,8 +77,12 @@ static void start_call(lt_call *call, const lt_operator *op, lt_mode mode) {
   call->op = op, call->mode = mode;
   call->shares = call->moves = false;
   call->views = mode == LT_FUNCTION && op->result_count > 0;
-  for (int i = 0; i < op->result_count; i++)
-    call->views &= (op->results[i].flags & LT_IS_ALIAS) != 0;
+  call->aliases = false;
+  for (int i = 0; i < op->result_count; i++) {
+    bool alias = op->results[i].flags & LT_IS_ALIAS || op->results[i].type == LT_STORAGE;
+    call->views &= alias;
+    call->aliases |= alias;
+  }
   call->held = NULL, call->held_count = call->held_room = 0;
   call->temporary_count = 0;
   call->blocks = NULL, call->used = 0;

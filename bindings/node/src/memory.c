@@ -2,7 +2,7 @@
 // asynchronous calls, so that no other call moves it, or writes what they read.
 #include "addon.h"
 
-enum { FIRST_ROOM = 256, ESTIMATED_BYTES = 1 << 16 };
+enum { FIRST_ROOM = 256, SMALL_BYTES = 1 << 16 };
 
 // ------------------------------------------------------------------------------------------------
 // the table
@@ -87,15 +87,6 @@ static int64_t storage_bytes(const lt_box *box) {
   return bytes;
 }
 
-// The bytes of a storage that was not known: for small tensors without a look at the storage.
-static int64_t new_bytes(const lt_box *box) {
-  if (box->kind == LT_TENSOR) {
-    int64_t bytes = tensor_numel(box->handle) * element_size(box->handle);
-    if (bytes < ESTIMATED_BYTES && tensor_storage_offset(box->handle) == 0) return bytes;
-  }
-  return storage_bytes(box);
-}
-
 // The ArrayBuffer that an address lies in, of those that a call's tensors have.
 static lt_buffer *buffer_at(const lt_call *call, uintptr_t base) {
   for (int i = 0; call && call->shares && i < call->held_count; i++) {
@@ -121,7 +112,7 @@ static void enter(napi_env env, lt_env *e, lt_box *box, uintptr_t base, const lt
     if (e->memory_count >= e->memory_room && !grow(e)) return;
     if (!(m = calloc(1, sizeof *m))) return;
     put(e, m, base);
-    if (!buffer) set_bytes(env, e, m, new_bytes(box));
+    if (!buffer) set_bytes(env, e, m, storage_bytes(box));
   }
   if (buffer && !m->buffer) {
     // JavaScript accounts for the bytes of its buffers.
@@ -134,7 +125,23 @@ static void enter(napi_env env, lt_env *e, lt_box *box, uintptr_t base, const lt
 }
 
 void lt_attach(napi_env env, lt_env *e, lt_box *box, const lt_call *call) {
+  if (box->kind == LT_TENSOR && !(call && (call->aliases || call->shares))) {
+    int64_t bytes = tensor_numel(box->handle) * element_size(box->handle);
+    if (bytes > 0 && bytes < SMALL_BYTES) {
+      box->bytes = bytes;
+      lt_account(env, e, bytes);
+      return;
+    }
+  }
+  for (int i = 0; call && i < call->held_count; i++) lt_track(env, e, call->held[i].box);
   enter(env, e, box, base_of(box), call);
+}
+
+void lt_track(napi_env env, lt_env *e, lt_box *box) {
+  if (!box->bytes) return;
+  lt_account(env, e, -box->bytes);
+  box->bytes = 0;
+  enter(env, e, box, base_of(box), NULL);
 }
 
 void lt_leave_memory(napi_env env, lt_env *e, lt_memory *m) {
@@ -146,11 +153,14 @@ void lt_leave_memory(napi_env env, lt_env *e, lt_memory *m) {
 }
 
 void lt_detach(napi_env env, lt_env *e, lt_box *box) {
+  lt_account(env, e, -box->bytes);
+  box->bytes = 0;
   if (box->memory) lt_leave_memory(env, e, box->memory);
   box->memory = NULL;
 }
 
 void lt_follow(napi_env env, lt_env *e, lt_box *box, bool moved) {
+  lt_track(env, e, box);
   uintptr_t base = base_of(box);
   lt_memory *m = box->memory;
   if (m ? m->base != base : base != 0) {
@@ -164,9 +174,7 @@ void lt_follow(napi_env env, lt_env *e, lt_box *box, bool moved) {
       m = box->memory;
     }
   }
-  if (!m || m->buffer) return;
-  set_bytes(env, e, m, base ? storage_bytes(box) : 0);
-  m->resized |= moved;
+  if (m && !m->buffer) set_bytes(env, e, m, base ? storage_bytes(box) : 0);
 }
 
 // The bytes of the storage from its start to the end of the last element.
@@ -176,11 +184,6 @@ static int64_t needed_bytes(const tensor_t *t) {
   if (tensor_numel(t) == 0) return 0;
   for (int64_t i = 0; i < tensor_dim(t); i++) last += (sizes[i] - 1) * strides[i];
   return (last + 1) * element_size(t);
-}
-
-bool lt_fits_storage(const lt_box *box) {
-  return box->kind != LT_TENSOR || !box->memory || !box->memory->resized ||
-         needed_bytes(box->handle) <= storage_bytes(box);
 }
 
 // ------------------------------------------------------------------------------------------------

@@ -35,8 +35,11 @@ const names = ['dim', 'keepdim', 'dtype', 'out', 'other', 'alpha', 'input', 'gen
 class Run {
   constructor(seed, trace) {
     this.random = generator(seed);
+    // Texts among the arguments name files, too: they lie in a folder of their own.
     this.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'libtensor-hostile-'));
-    this.trace = trace ? fs.openSync(trace, 'w') : undefined;
+    this.home = process.cwd();
+    process.chdir(this.folder);
+    this.trace = trace ? fs.openSync(path.resolve(this.home, trace), 'w') : undefined;
     this.pool = [];
     this.flying = new Set();
     this.wrong = [];
@@ -222,9 +225,11 @@ class Run {
   disturb() {
     const object = this.object();
     try {
-      switch (this.below(5)) {
+      switch (this.below(6)) {
         case 0:
           return object.dispose();
+        case 4:
+          return object.data?.().buffer.transfer?.(this.below(100));
         case 1:
           return object.resize_?.(object instanceof lt.Storage ? this.below(200) : [this.below(50)]);
         case 2:
@@ -260,6 +265,7 @@ class Run {
     await Promise.all(this.flying);
     lt.setMemoryLimit(0);
     lt.setDefaultDtype('float32');
+    process.chdir(this.home);
     fs.rmSync(this.folder, { recursive: true });
     return { calls: count, answers: this.answers, errors: this.errors, wrong: this.wrong, leaked: globalThis.gc ? await this.settle(handles) : 'unknown' };
   }
