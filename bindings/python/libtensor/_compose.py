@@ -1,8 +1,8 @@
 """Functions whose Python form is made of others."""
 
 from . import gen_functions as _f
-from ._direct import open_to_overrides
 from ._convert import is_integer, sequence, tensor
+from ._direct import open_to_overrides
 from ._results import result_type
 from ._tensor import Tensor
 
