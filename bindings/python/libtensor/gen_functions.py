@@ -10726,7 +10726,7 @@ def randint_like(input, *args, **kwargs):
 
 
 @_makes("PO-", "tensor_words_normal_tensors", "tensor_words_normal_tensors_scalar")
-def _normal_tensors(mean, std, *, generator=None, out=None):
+def _normal_tensors(mean, std=1, *, generator=None, out=None):
     """Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
 
     >>> _ = torch.manual_seed(0)
@@ -10794,7 +10794,7 @@ def _normal_size(mean, std, size, *, generator=None, dtype=None, layout=None, de
 
 @_first(_normal_tensors, _normal_size)
 def normal(*args, **kwargs):
-    """normal(Tensor|Number mean, Tensor|Number std, *, Generator generator=None)
+    """normal(Tensor|Number mean, Tensor|Number std=1, *, Generator generator=None)
     Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
 
     normal(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
@@ -10806,16 +10806,16 @@ def normal(*args, **kwargs):
     """
     n = len(args)
     if not kwargs:
-        if n == 2 and _is_operand(args[0]) and _is_operand(args[1]):
+        if 1 <= n <= 2 and _is_operand(args[0]) and (n <= 1 or _is_operand(args[1])):
             return _normal_tensors(*args)
         if n == 3 and _is_real(args[0]) and _is_real(args[1]) and (args[2].__class__ is _Int or _is_ints(args[2])):
             return _normal_size(*args)
-        raise _no_overload("normal", ('(Tensor|Number mean, Tensor|Number std, *, Generator generator=None)', '(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
-    if n <= 2 and (not kwargs or kwargs.keys() <= {"mean", "std", "generator", "out"}) and _is_operand(_arg(args, 0, kwargs, "mean", _absent)) and _is_operand(_arg(args, 1, kwargs, "std", _absent)):
+        raise _no_overload("normal", ('(Tensor|Number mean, Tensor|Number std=1, *, Generator generator=None)', '(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
+    if n <= 2 and (not kwargs or kwargs.keys() <= {"mean", "std", "generator", "out"}) and _is_operand(_arg(args, 0, kwargs, "mean", _absent)) and _is_operand(_arg(args, 1, kwargs, "std", 1)):
         return _normal_tensors(*args, **kwargs)
     if n <= 3 and (not kwargs or kwargs.keys() <= {"mean", "std", "size", "generator", "dtype", "layout", "device", "out", "pin_memory", "requires_grad"}) and _is_real(_arg(args, 0, kwargs, "mean", _absent)) and _is_real(_arg(args, 1, kwargs, "std", _absent)) and _is_ints(_arg(args, 2, kwargs, "size", _absent)):
         return _normal_size(*args, **kwargs)
-    raise _no_overload("normal", ('(Tensor|Number mean, Tensor|Number std, *, Generator generator=None)', '(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
+    raise _no_overload("normal", ('(Tensor|Number mean, Tensor|Number std=1, *, Generator generator=None)', '(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)'), args, kwargs)
 
 
 @_makes("T-", "tensor_words_bernoulli")
